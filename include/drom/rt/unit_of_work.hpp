@@ -1,0 +1,65 @@
+// One attempt of a `transacted` block: at most one database transaction, opened on first use, plus
+// the sends that must wait for its commit. Order at the end: commit, deferred sends, then the source
+// is acknowledged (by the engine). Owned by the transacted step; exchanges point to it.
+// Shard thread only. Pattern: Unit of Work (Fowler), Transactional Client (EIP).
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "drom/base/error.hpp"
+#include "drom/rt/async.hpp"
+
+namespace drom {
+
+// A database transaction that has joined the unit; src/sql implements it.
+class TransactionResource {
+ public:
+  virtual ~TransactionResource() = default;
+  // An error means rolled back, except ErrorKind::timeout / not_connected: outcome unknown.
+  virtual async<Result<void>> commit() = 0;
+  virtual async<> rollback() = 0;
+};
+
+// A send that waits for the commit. Must be safe to destroy without being run (rollback).
+class DeferredAction {
+ public:
+  virtual ~DeferredAction() = default;
+  virtual async<Result<void>> run() = 0;
+};
+
+class UnitOfWork {
+ public:
+  UnitOfWork() = default;
+  UnitOfWork(const UnitOfWork&) = delete;
+  UnitOfWork& operator=(const UnitOfWork&) = delete;
+
+  // The joined resource when it belongs to `source`, null when none has joined yet. A second data
+  // source is an error: two databases cannot commit together.
+  Result<TransactionResource*> joined(const void* source, const std::string& name) const;
+  void enlist(const void* source, std::string name, std::unique_ptr<TransactionResource> resource);
+
+  void defer(std::unique_ptr<DeferredAction> action);
+  void mark_rollback_only() { rollback_only_ = true; }
+  bool rollback_only() const { return rollback_only_; }
+
+  // Commits and runs the deferred sends in order, or rolls back and drops them. A deferred send that
+  // fails after the commit is reported as the result; the commit stands.
+  async<Result<void>> commit();
+  async<> rollback();
+
+  // Run after a commit or after a rollback: caches that may only learn what the database knows.
+  void on_commit(std::function<void()> callback) { after_commit_.push_back(std::move(callback)); }
+
+ private:
+  const void* source_ = nullptr;
+  std::string name_;
+  std::unique_ptr<TransactionResource> resource_;
+  std::vector<std::unique_ptr<DeferredAction>> deferred_;
+  std::vector<std::function<void()>> after_commit_;
+  bool rollback_only_ = false;
+};
+
+}  // namespace drom

@@ -1,0 +1,30 @@
+// Remembers which messages a consumer has handled (Idempotent Receiver, EIP). The SQL repository
+// inserts in the current unit of work, so that key and effect commit together: the inbox.
+// Shard thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "drom/base/error.hpp"
+#include "drom/model/exchange.hpp"
+#include "drom/rt/async.hpp"
+
+namespace drom {
+
+class IdempotentRepository {
+ public:
+  virtual ~IdempotentRepository() = default;
+  // True: the key is new and now claimed by this exchange. False: seen before.
+  virtual async<Result<bool>> add(std::string_view consumer, std::string_view key,
+                                  Exchange& exchange) = 0;
+  // The exchange was processed. Repositories in a unit of work have nothing to do.
+  virtual async<Result<void>> confirm(std::string_view consumer, std::string_view key,
+                                      Exchange& exchange) = 0;
+  // The exchange failed: the key must be free again, also when the unit of work rolled back.
+  virtual async<Result<void>> remove(std::string_view consumer, std::string_view key,
+                                     Exchange& exchange) = 0;
+  virtual async<Result<bool>> contains(std::string_view consumer, std::string_view key) = 0;
+};
+
+}  // namespace drom

@@ -1,0 +1,80 @@
+// The two colours of a step. A Processor is a plain function over a batch and never waits; an
+// AsyncProcessor may. Neither throws for data: a failure is set on the exchange it concerns
+// (Exchange::fail). Only running exchanges are given to a step. One route instance = one shard: no
+// step needs a lock.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "drom/config/location.hpp"
+#include "drom/model/exchange.hpp"
+#include "drom/rt/async.hpp"
+#include "drom/spi/scope.hpp"
+
+namespace drom {
+
+class Processor {
+ public:
+  virtual ~Processor() = default;
+  virtual void run(Batch& batch, Scope& scope) = 0;
+};
+
+class AsyncProcessor {
+ public:
+  virtual ~AsyncProcessor() = default;
+  virtual async<> run(Batch& batch, Scope& scope) = 0;
+};
+
+// One step of a plan: exactly one of the two pointers is set.
+struct Step {
+  std::unique_ptr<Processor> plain;
+  std::unique_ptr<AsyncProcessor> waiting;
+  std::string id;  // ${stepId}, metrics, error places
+  Location where;
+
+  Step() = default;
+  explicit Step(std::unique_ptr<Processor> p) : plain(std::move(p)) {}
+  explicit Step(std::unique_ptr<AsyncProcessor> p) : waiting(std::move(p)) {}
+};
+
+// What happens to an exchange whose step failed: redelivery, onException, dead letter channel.
+class ErrorPolicy {
+ public:
+  virtual ~ErrorPolicy() = default;
+  // True when a failed step may be run again, so that the pipeline keeps a copy for it.
+  virtual bool redelivers() const = 0;
+  // `exchange` has failed at `step`; `before` is its copy from before the step (only when
+  // redelivers()). Afterwards it runs, is stopped (handled) or has failed with error_exhausted.
+  virtual async<> handle(Exchange& exchange, const Exchange* before, Step& step, Scope& scope) = 0;
+};
+
+// Steps one after another. Exchanges that stop or fail leave the walk but stay in the batch, in
+// their place.
+class Pipeline final : public AsyncProcessor {
+ public:
+  explicit Pipeline(std::vector<Step> steps);
+  async<> run(Batch& batch, Scope& scope) override;
+  bool plain() const { return plain_; }  // no step waits
+  bool empty() const { return steps_.empty(); }
+  std::vector<Step>& steps() { return steps_; }
+  // Only when plain(): the same without a coroutine.
+  void run_plain(Batch& batch, Scope& scope);
+
+ private:
+  std::vector<Step> steps_;
+  bool plain_ = true;
+};
+
+// A C++ function as a processor; the form that users register and write in the fluent DSL.
+using ProcessFunction = std::function<void(Exchange&)>;
+std::unique_ptr<Processor> make_processor(ProcessFunction function);
+
+// Runs `step` on one exchange: a batch of one, moved in and out.
+async<> run_one(Step& step, Exchange& exchange, Scope& scope);
+async<> run_one(AsyncProcessor& processor, Exchange& exchange, Scope& scope);
+
+}  // namespace drom
