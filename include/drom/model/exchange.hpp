@@ -32,7 +32,7 @@ enum class Flow : uint8_t {
   failed,   // carries an error that nobody has handled
 };
 
-// What the engine knows of an open unit of work; defined in spi/unit_of_work.hpp.
+// What the engine knows of an open unit of work; defined in rt/unit_of_work.hpp.
 class UnitOfWork;
 
 // Exchange properties and variables: names are case-sensitive, as in Camel.

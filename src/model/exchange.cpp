@@ -1,0 +1,28 @@
+#include "drom/model/exchange.hpp"
+
+namespace drom {
+
+Exchange Exchange::copy() const {
+  Exchange out;
+  out.message = message;
+  out.properties = properties;
+  out.variables = variables;
+  out.pattern = pattern;
+  out.depth = depth;
+  out.delivery = delivery;
+  if (caught) out.caught = std::make_unique<Error>(*caught);
+  out.unit = unit;
+  out.serial = serial;
+  out.key = key;
+  out.created = created;
+  return out;
+}
+
+void Exchange::catch_error() {
+  DROM_ASSERT(error);
+  caught = std::move(error);
+  flow = Flow::running;
+  error_exhausted = false;
+}
+
+}  // namespace drom

@@ -1,0 +1,59 @@
+#include "drom/rt/unit_of_work.hpp"
+
+namespace drom {
+
+Result<TransactionResource*> UnitOfWork::joined(const void* source, const std::string& name) const {
+  if (!resource_) return static_cast<TransactionResource*>(nullptr);
+  if (source == source_) return resource_.get();
+  return Error(ErrorKind::config,
+               "the transaction belongs to data source '" + name_ + "' and cannot include '" + name +
+                   "' as well",
+               "two databases cannot commit together: keep the steps of one transacted block on one "
+               "data source and reach the other through an outbox");
+}
+
+void UnitOfWork::enlist(const void* source, std::string name,
+                        std::unique_ptr<TransactionResource> resource) {
+  DROM_ASSERT(!resource_);
+  source_ = source;
+  name_ = std::move(name);
+  resource_ = std::move(resource);
+}
+
+void UnitOfWork::defer(std::unique_ptr<DeferredAction> action) {
+  deferred_.push_back(std::move(action));
+}
+
+async<Result<void>> UnitOfWork::commit() {
+  DROM_ASSERT(!rollback_only_);
+  if (resource_) {
+    const std::unique_ptr<TransactionResource> resource = std::move(resource_);
+    Result<void> committed = co_await resource->commit();
+    if (!committed) {
+      deferred_.clear();
+      co_return committed;
+    }
+  }
+  for (const auto& callback : after_commit_) callback();
+  after_commit_.clear();
+  Result<void> out;
+  // Every send gets its chance: the database has committed, so one broken target must not silence
+  // the others.
+  const std::vector<std::unique_ptr<DeferredAction>> actions = std::move(deferred_);
+  deferred_.clear();
+  for (const auto& action : actions) {
+    Result<void> sent = co_await action->run();
+    if (!sent && out.ok()) out = std::move(sent);
+  }
+  co_return out;
+}
+
+async<> UnitOfWork::rollback() {
+  deferred_.clear();
+  after_commit_.clear();
+  if (!resource_) co_return;
+  const std::unique_ptr<TransactionResource> resource = std::move(resource_);
+  co_await resource->rollback();
+}
+
+}  // namespace drom

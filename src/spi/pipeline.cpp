@@ -1,0 +1,150 @@
+#include "drom/spi/processor.hpp"
+
+namespace drom {
+namespace {
+
+bool all_running(const Batch& batch) {
+  for (const Exchange& exchange : batch)
+    if (!exchange.running()) return false;
+  return true;
+}
+
+bool any_running(const Batch& batch) {
+  for (const Exchange& exchange : batch)
+    if (exchange.running()) return true;
+  return false;
+}
+
+void place_errors(Batch& batch, const Step& step, std::string_view route) {
+  for (Exchange& exchange : batch) {
+    if (!exchange.failed() || !exchange.error->where.empty()) continue;
+    exchange.error->where = std::string(route) + "/" + step.id;
+  }
+}
+
+// The running exchanges of a mixed batch, with the way back to their places. A step may not change
+// the number of exchanges (split and filter work on children of their own).
+struct Extracted {
+  Batch running;
+  std::vector<size_t> places;
+
+  explicit Extracted(Batch& batch) {
+    for (size_t i = 0; i < batch.size(); ++i) {
+      if (!batch[i].running()) continue;
+      places.push_back(i);
+      running.push_back(std::move(batch[i]));
+    }
+  }
+  void put_back(Batch& batch) {
+    DROM_ASSERT(running.size() == places.size());
+    for (size_t i = 0; i < places.size(); ++i) batch[places[i]] = std::move(running[i]);
+  }
+};
+
+class FunctionProcessor final : public Processor {
+ public:
+  explicit FunctionProcessor(ProcessFunction function) : function_(std::move(function)) {}
+  void run(Batch& batch, Scope&) override {
+    for (Exchange& exchange : batch) call(exchange);
+  }
+
+ private:
+  // User code may throw; that is its way to fail an exchange.
+  void call(Exchange& exchange) {
+    try {
+      function_(exchange);
+    } catch (const std::exception& e) {
+      exchange.fail(Error(ErrorKind::bug, std::string("the processor threw: ") + e.what()));
+    } catch (...) {
+      exchange.fail(Error(ErrorKind::bug, "the processor threw something that is no std::exception"));
+    }
+  }
+  ProcessFunction function_;
+};
+
+}  // namespace
+
+Pipeline::Pipeline(std::vector<Step> steps) : steps_(std::move(steps)) {
+  for (const Step& step : steps_) plain_ = plain_ && step.plain != nullptr;
+}
+
+void Pipeline::run_plain(Batch& batch, Scope& scope) {
+  DROM_ASSERT(plain_);
+  for (Step& step : steps_) {
+    scope.step = step.id;
+    if (all_running(batch)) {
+      step.plain->run(batch, scope);
+    } else {
+      Extracted part(batch);
+      if (part.running.empty()) return;
+      step.plain->run(part.running, scope);
+      part.put_back(batch);
+    }
+    place_errors(batch, step, scope.route);
+  }
+}
+
+namespace {
+
+// Runs one step over a batch of running exchanges, then lets the error policy decide about each
+// that failed here.
+async<> run_step(Step& step, Batch& batch, Scope& scope) {
+  scope.step = step.id;
+  ErrorPolicy* const policy = scope.errors;
+  Batch before;
+  if (policy && policy->redelivers())
+    for (const Exchange& exchange : batch) before.push_back(exchange.copy());
+  if (step.plain) {
+    step.plain->run(batch, scope);
+  } else {
+    co_await step.waiting->run(batch, scope);
+  }
+  place_errors(batch, step, scope.route);
+  if (!policy) co_return;
+  for (size_t i = 0; i < batch.size(); ++i) {
+    if (!batch[i].failed() || batch[i].error_exhausted) continue;
+    const Exchange* copy = before.empty() ? nullptr : &before[i];
+    co_await policy->handle(batch[i], copy, step, scope);
+  }
+}
+
+}  // namespace
+
+async<> Pipeline::run(Batch& batch, Scope& scope) {
+  for (Step& step : steps_) {
+    if (all_running(batch)) {
+      co_await run_step(step, batch, scope);
+    } else {
+      if (!any_running(batch)) co_return;
+      Extracted part(batch);
+      co_await run_step(step, part.running, scope);
+      part.put_back(batch);
+    }
+  }
+}
+
+std::unique_ptr<Processor> make_processor(ProcessFunction function) {
+  return std::make_unique<FunctionProcessor>(std::move(function));
+}
+
+async<> run_one(Step& step, Exchange& exchange, Scope& scope) {
+  Batch batch;
+  batch.push_back(std::move(exchange));
+  scope.step = step.id;
+  if (step.plain) {
+    step.plain->run(batch, scope);
+  } else {
+    co_await step.waiting->run(batch, scope);
+  }
+  place_errors(batch, step, scope.route);
+  exchange = std::move(batch.front());
+}
+
+async<> run_one(AsyncProcessor& processor, Exchange& exchange, Scope& scope) {
+  Batch batch;
+  batch.push_back(std::move(exchange));
+  co_await processor.run(batch, scope);
+  exchange = std::move(batch.front());
+}
+
+}  // namespace drom
