@@ -15,6 +15,7 @@ Exchange Exchange::copy() const {
   out.serial = serial;
   out.key = key;
   out.created = created;
+  out.original = original;
   return out;
 }
 

@@ -74,6 +74,8 @@ class Exchange {
   uint64_t serial = 0;            // ${exchangeId} is the instance name and this number
   std::string key;                // order is kept per key; empty = no order asked for
   WallTime created{};
+  // The message as the route received it; kept when an error handler asks for it.
+  std::shared_ptr<const Message> original;
 };
 
 // The exchanges that walk through a step together.

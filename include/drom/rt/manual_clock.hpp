@@ -22,6 +22,7 @@ class ManualClock final : public Clock {
   WallTime wall() const override;
   SteadyTime steady() const override;
   async<> sleep(milliseconds duration) override;
+  std::unique_ptr<Alarm> make_alarm() override;
 
   // Moves time on and wakes the sleepers that are due, earliest first; run the io_context afterwards.
   void advance(milliseconds duration);
@@ -30,6 +31,7 @@ class ManualClock final : public Clock {
 
  private:
   struct State;
+  class ManualAlarm;
   std::unique_ptr<State> state_;
 };
 

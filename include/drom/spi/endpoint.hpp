@@ -33,6 +33,9 @@ struct ConsumerTraits {
   size_t in_flight_max = 1;
   bool keyed = false;
   size_t poll_max = 1;  // exchanges asked for in one poll
+  // Fed by other routes of this process (seda): stopped after the others, and polled until an empty
+  // batch says that nothing is left.
+  bool internal = false;
 };
 
 class Consumer {
@@ -90,6 +93,9 @@ class Endpoint {
   virtual Result<std::unique_ptr<Consumer>> make_consumer();
   virtual std::unique_ptr<InlineConsumer> make_inline_consumer() { return nullptr; }
   virtual Result<std::unique_ptr<Producer>> make_producer();
+  // Called once when all routes are built and nothing has started: a config error here (nobody
+  // serves this name) stops the start.
+  virtual Result<void> verify() const { return {}; }
 };
 
 }  // namespace drom

@@ -1,4 +1,4 @@
-#include "rt/spd_log.hpp"
+#include "observe/spd_log.hpp"
 
 #include <spdlog/sinks/ansicolor_sink.h>
 #include <spdlog/spdlog.h>
