@@ -1,0 +1,33 @@
+// What each route has done since the start, counted per batch on its shard. Read by `drom test`,
+// the log line at the stop and, later, the metrics page. Shard thread only.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace drom {
+
+struct RouteCounters {
+  uint64_t received = 0;     // exchanges taken from the source
+  uint64_t completed = 0;    // ended well, or the error was handled
+  uint64_t failed = 0;       // ended with an error that nobody handled
+  uint64_t released = 0;     // given back to the source untouched
+  uint64_t redelivered = 0;  // attempts after the first
+};
+
+class Counters {
+ public:
+  // The counters of a route; the address stays valid.
+  RouteCounters& route(std::string_view id) {
+    const auto it = routes_.find(id);
+    return it != routes_.end() ? it->second : routes_[std::string(id)];
+  }
+  const std::map<std::string, RouteCounters, std::less<>>& routes() const { return routes_; }
+
+ private:
+  std::map<std::string, RouteCounters, std::less<>> routes_;
+};
+
+}  // namespace drom
