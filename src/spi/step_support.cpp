@@ -1,5 +1,9 @@
 #include "spi/step_support.hpp"
 
+#include <algorithm>
+
+#include "drom/spi/route_specs.hpp"
+
 namespace drom {
 
 OptionSpec option(std::string name, OptionType type, std::string doc) {
@@ -32,9 +36,9 @@ OptionSpec enum_option(std::string name, std::vector<std::string> values, std::s
 Config clause_config(const ConfigSpec& spec, const StepSpec& clause, BuildContext& context) {
   std::vector<OptionText> own;
   for (const OptionText& written : clause.options) {
-    const std::string& name = written.name;
-    if (name == "id" || name == "description" || name == "note" || name == "disabled") continue;
-    own.push_back(written);
+    const auto same = [&](const OptionSpec& common) { return common.name == written.name; };
+    const auto& common = common_options();
+    if (std::none_of(common.begin(), common.end(), same)) own.push_back(written);
   }
   return Config::validate(spec, own, clause.where, context.properties(), context.diagnostics());
 }
