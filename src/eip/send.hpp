@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "drom/config/config.hpp"
 #include "drom/spi/endpoint.hpp"
 
 namespace drom {
