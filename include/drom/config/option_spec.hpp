@@ -24,12 +24,12 @@ enum class OptionType : uint8_t {
 };
 
 struct OptionSpec {
-  std::string name;  // Camel's name
+  std::string name = {};  // Camel's name
   OptionType type = OptionType::text;
-  std::string doc;             // one sentence, ends with a full stop
-  std::string fallback;        // default as text; empty = none
-  std::string example;
-  std::vector<std::string> values;  // enumeration only
+  std::string doc = {};             // one sentence, ends with a full stop
+  std::string fallback = {};        // default as text; empty = none
+  std::string example = {};
+  std::vector<std::string> values = {};  // enumeration only
   bool required = false;
   bool secret = false;          // never printed
   bool path = false;            // endpoints: comes from the URI path, in declaration order
