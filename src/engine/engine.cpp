@@ -201,6 +201,15 @@ async<> Engine::Impl::stop() {
   for (auto hook = hooks.rbegin(); hook != hooks.rend(); ++hook) co_await hook->work();
 }
 
+namespace {
+// co_spawn itself wants results that can be constructed from nothing.
+template <class T>
+async<> store(async<T> work, std::optional<T>& out) {
+  T value = co_await std::move(work);
+  out.emplace(std::move(value));
+}
+}  // namespace
+
 // Drives the shard from outside it until `work` has ended. Manual time moves by itself, as nobody
 // else moves it meanwhile.
 template <class T>
@@ -208,9 +217,8 @@ T Engine::Impl::drive(async<T> work) {
   std::optional<T> out;
   std::exception_ptr failure;
   bool done = false;
-  asio::co_spawn(io, std::move(work), [&](std::exception_ptr e, T value) {
+  asio::co_spawn(io, store(std::move(work), out), [&](std::exception_ptr e) {
     failure = e;
-    if (!e) out.emplace(std::move(value));
     done = true;
   });
   io.restart();
