@@ -2,13 +2,14 @@
 // build. What a C++ program starts from:
 //
 //   int main(int argc, char** argv) {
-//     drom::App app;
+//     drom::App app(argc, argv);
 //     app.routes().from("timer:tick?period=1s").log("tick");
-//     return app.main(argc, argv);
+//     return app.run();
 //   }
 //
-// main() understands `-D name=value` (properties for {{name}}), reads application.properties beside the
-// current folder, runs until SIGINT or SIGTERM and prints every configuration error before it returns 78.
+// The command line takes `-D name=value` (properties for {{name}}); application.properties of the current
+// folder is read as well. run() prints every configuration error and returns 78, or runs until SIGINT or
+// SIGTERM.
 // One thread; see Engine for what may be called when.
 #pragma once
 
@@ -34,6 +35,7 @@ std::shared_ptr<const PropertySource> load_properties(
 class App {
  public:
   explicit App(EngineOptions options = {});
+  App(int argc, char** argv);
 
   Engine& engine() { return *engine_; }
   Registry& registry() { return engine_->registry(); }
@@ -44,10 +46,9 @@ class App {
   bool build();
   // Builds and runs; the process exit code.
   int run();
-  int main(int argc, char** argv);
 
  private:
-  EngineOptions options_;
+  int usage_error_ = 0;  // the exit code of a wrong command line
   Routes routes_;
   std::unique_ptr<Engine> engine_;
 };

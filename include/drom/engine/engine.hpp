@@ -57,8 +57,9 @@ class Engine {
   Result<void> start_now();
   void stop_now();
   // start, wait for SIGINT, SIGTERM or request_stop(), stop. The process exit code: 0 well ended,
-  // 78 a configuration error found at the start, 1 work had to be abandoned.
-  int run();
+  // 78 a configuration error found at the start, 1 work had to be abandoned. `end_early`, when given, is
+  // asked twice a second and ends the run by true.
+  int run(const std::function<bool()>& end_early = {});
   // From any thread and from signal handlers of your own.
   void request_stop();
 
