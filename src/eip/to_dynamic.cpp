@@ -61,7 +61,7 @@ ConfigSpec to_d_spec() {
   spec.title = "To Dynamic";
   spec.doc =
       "Sends the message to an endpoint whose URI is computed per message. The scheme must be written "
-      "in the URI (`kafka:${header.topic}`) or be listed in allowedSchemes; ? & and # in computed "
+      "in the URI (`kafka:${header.topic}`) or be listed in allowedSchemes; separators in computed "
       "values are escaped, so that a message can fill in a name but not add options. At most 1000 "
       "endpoints are kept open.";
   OptionSpec uri = required_option("uri", OptionType::text, "The endpoint, with ${...} filled in.");

@@ -46,7 +46,7 @@ std::string whole_uri(std::string_view uri, const std::vector<OptionText>& param
     size_t at = 0;
     while (at < value->size()) {
       const size_t begin = value->find("${", at);
-      append_escaped(out, std::string_view(*value).substr(at, begin - at), "&#");
+      append_escaped(out, std::string_view(*value).substr(at, begin - at), "%&#+");
       if (begin == std::string::npos) break;
       const size_t end = expression_end(*value, begin);
       out.append(*value, begin, end == std::string::npos ? end : end - begin);
@@ -57,6 +57,18 @@ std::string whole_uri(std::string_view uri, const std::vector<OptionText>& param
 }
 
 }  // namespace
+
+std::string_view UriTemplate::separators(Place place) {
+  switch (place) {
+    // A whole URI with its options: allowedSchemes is its guard.
+    case Place::start: return "";
+    case Place::path: return "?";
+    // Query values are decoded by the reader of the URI, so that they arrive as they were; brackets
+    // keep RAW(...) and ${...} from being taken for more than data.
+    case Place::query: return "%&#+(){}";
+  }
+  return "";
+}
 
 std::string_view scheme_of(std::string_view uri) {
   const size_t colon = uri.find(':');
@@ -104,11 +116,7 @@ Result<std::string> UriTemplate::fill(const Exchange& exchange, const EvalScope&
     }
     Result<Value> value = piece.expression->evaluate(exchange, scope);
     if (!value) return std::move(value.error());
-    // At the very start the expression is a whole URI, options included: allowedSchemes guards it.
-    const std::string_view separators = piece.place == Place::start  ? ""
-                                        : piece.place == Place::path ? "?#"
-                                                                     : "&#";
-    append_escaped(out, value->to_text(), separators);
+    append_escaped(out, value->to_text(), separators(piece.place));
   }
   return out;
 }

@@ -27,6 +27,8 @@ class UriTemplate {
 
  private:
   enum class Place : uint8_t { start, path, query };
+  // What must be escaped in a value at this place.
+  static std::string_view separators(Place place);
   struct Piece {
     std::string literal;
     ExpressionPtr expression;  // null: literal
