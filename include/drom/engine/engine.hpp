@@ -1,6 +1,6 @@
-// The engine: takes route specs, builds them into plans, runs them on one shard (one thread, the one
-// that calls run()), stops them without losing a message. Construct, fill the registry, add specs,
-// build(), then run() or start()/stop(). Not thread-safe except request_stop().
+// The engine: takes route specs, builds them into plans, runs them on one shard (one thread, the
+// one that calls run()), stops them without losing a message. Construct, fill the registry, add
+// specs, build(), then run() or start()/stop(). Not thread-safe except request_stop().
 #pragma once
 
 #include <functional>
@@ -22,10 +22,10 @@ struct EngineOptions {
   std::shared_ptr<const PropertySource> properties;  // null: none defined
   std::shared_ptr<Log> log;                          // null: text lines on standard error
   std::string instance;                              // prefix of exchange ids; empty: random
-  std::vector<std::string> stub_schemes;             // taken by `stub` instead; "*" takes unknown ones
-  milliseconds shutdown_timeout{30'000};             // then in-flight work is given back
-  bool manual_time = false;                          // `drom test`: time moves only when told
-  uint64_t seed = 0;                                 // 0: differs per process
+  std::vector<std::string> stub_schemes;  // taken by `stub` instead; "*" takes unknown ones
+  milliseconds shutdown_timeout{30'000};  // then in-flight work is given back
+  bool manual_time = false;               // `drom test`: time moves only when told
+  uint64_t seed = 0;                      // 0: differs per process
 };
 
 class Engine {
