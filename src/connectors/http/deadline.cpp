@@ -1,8 +1,7 @@
 #include "connectors/http/deadline.hpp"
 
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 
 #include "drom/rt/clock.hpp"
@@ -13,39 +12,22 @@ struct Sweep::State {
   boost::asio::io_context& io;
   Clock& clock;
   milliseconds period;
+  std::unique_ptr<Alarm> alarm;  // rung when the last deadline has gone
   std::vector<Deadline*> deadlines;
   SteadyTime now{};  // of the last look; at most one period old while running
-  boost::asio::cancellation_signal cancel;
   bool running = false;
-  bool stopped = false;
 
   static async<> run(std::shared_ptr<State> state);
-  static void start(const std::shared_ptr<State>& state);
   void look();
 };
 
-// Lives while there are deadlines, so that an engine without connections has no timer at all.
 async<> Sweep::State::run(std::shared_ptr<State> state) {
-  while (!state->stopped && !state->deadlines.empty()) {
-    co_await state->clock.sleep(state->period);
-    if (state->stopped) break;
+  while (!state->deadlines.empty()) {
+    co_await state->alarm->wait(state->period);
     state->now = state->clock.steady();
     state->look();
   }
   state->running = false;
-}
-
-void Sweep::State::start(const std::shared_ptr<State>& state) {
-  if (state->running || state->stopped) return;
-  state->running = true;
-  state->now = state->clock.steady();
-  boost::asio::co_spawn(state->io, run(state),
-                        boost::asio::bind_cancellation_slot(
-                            state->cancel.slot(), [state](std::exception_ptr) {
-                              // Cancelled when the last deadline went; there may be a new one.
-                              state->running = false;
-                              if (!state->deadlines.empty()) start(state);
-                            }));
 }
 
 // An expired deadline may remove itself and others, and the last one then takes the free place: one
@@ -64,20 +46,19 @@ void Sweep::State::look() {
 }
 
 Sweep::Sweep(boost::asio::io_context& io, Clock& clock, milliseconds period)
-    : state_(std::make_shared<State>(io, clock, period)) {}
+    : state_(std::make_shared<State>(State{io, clock, period, clock.make_alarm(), {}})) {}
 
-Sweep::~Sweep() { stop(); }
+Sweep::~Sweep() = default;
 
-void Sweep::stop() {
-  if (state_->stopped) return;
-  state_->stopped = true;
-  if (state_->running) state_->cancel.emit(boost::asio::cancellation_type::terminal);
-}
+bool Sweep::running() const { return state_->running; }
 
 Deadline::Deadline(Sweep& sweep, std::function<void()> expired)
     : state_(sweep.state_), expired_(std::move(expired)), place_(state_->deadlines.size()) {
   state_->deadlines.push_back(this);
-  Sweep::State::start(state_);
+  if (state_->running) return;
+  state_->running = true;
+  state_->now = state_->clock.steady();
+  boost::asio::co_spawn(state_->io, Sweep::State::run(state_), boost::asio::detached);
 }
 
 Deadline::~Deadline() {
@@ -85,8 +66,7 @@ Deadline::~Deadline() {
   state_->deadlines[place_] = last;
   last->place_ = place_;
   state_->deadlines.pop_back();
-  if (state_->deadlines.empty() && state_->running)
-    state_->cancel.emit(boost::asio::cancellation_type::terminal);
+  if (state_->deadlines.empty()) state_->alarm->ring();
 }
 
 void Deadline::in(milliseconds duration) { at_ = state_->now + state_->period + duration; }

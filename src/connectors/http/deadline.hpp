@@ -21,15 +21,15 @@ namespace drom::http {
 
 class Deadline;
 
+// Runs while there are deadlines, so that an engine without connections has no timer at all.
 class Sweep {
  public:
-  // `io` and `clock` outlive every deadline that may still fire; stop() before they go.
+  // `io` and `clock` outlive the last deadline.
   Sweep(boost::asio::io_context& io, Clock& clock, milliseconds period);
   Sweep(const Sweep&) = delete;
   Sweep& operator=(const Sweep&) = delete;
   ~Sweep();
-  // No deadline fires any more, also not a later one.
-  void stop();
+  bool running() const;
 
  private:
   friend class Deadline;

@@ -19,6 +19,7 @@ using ErrorCode = boost::system::error_code;
 
 constexpr milliseconds kSweepPeriod(250);
 constexpr milliseconds kAcceptPause(100);
+constexpr milliseconds kFlushPause(2);
 
 // std::function holds these, so they are free functions with parameters by value.
 async<Result<void>> start_server(std::shared_ptr<HttpServer> server) {
@@ -48,8 +49,7 @@ HttpServer::HttpServer(asio::io_context& io, Clock& clock, Log& log, ServerSetti
       settings_(std::move(settings)),
       acceptor_(io),
       sweep_(io, clock, kSweepPeriod),
-      room_(io),
-      flushed_(io) {}
+      room_(clock.make_alarm()) {}
 
 HttpServer::~HttpServer() = default;
 
@@ -106,7 +106,7 @@ void HttpServer::say_listening() {
 async<> HttpServer::accept_loop(std::shared_ptr<HttpServer> self) {
   while (!self->draining_) {
     if (self->sessions_.size() >= self->settings_.connections_max) {
-      co_await self->room_.wait();  // the rest waits in the backlog of the system
+      co_await self->room_->wait(milliseconds::max());  // the rest waits in the backlog of the system
       continue;
     }
     ErrorCode ec;
@@ -127,19 +127,17 @@ async<> HttpServer::stop() {
   draining_ = true;
   ErrorCode ignored;  // never opened, or gone: both are what we want
   acceptor_.close(ignored);
-  room_.notify();
+  room_->ring();
   // A session that ends is destroyed later, when its pending read has ended: the list stays valid.
   const std::vector<Session*> sessions = sessions_;
   for (Session* session : sessions) session->drain();
+  co_await flush();
 }
 
+// Each write has its deadline, and what is closed goes with its last operation: this ends.
 async<> HttpServer::flush() {
-  while (writing_ > 0) co_await flushed_.wait();
-}
-
-void HttpServer::write_ended() {
-  --writing_;
-  if (writing_ == 0) flushed_.notify();
+  const auto leaving = [this] { return draining_ && open_ == 0 && (!sessions_.empty() || sweep_.running()); };
+  while (writing_ > 0 || leaving()) co_await clock_.sleep(kFlushPause);
 }
 
 const std::string& HttpServer::date() {
@@ -154,6 +152,7 @@ const std::string& HttpServer::date() {
 void HttpServer::joined(Session& session) {
   session.place_ = sessions_.size();
   sessions_.push_back(&session);
+  ++open_;
 }
 
 void HttpServer::left(Session& session) {
@@ -161,7 +160,7 @@ void HttpServer::left(Session& session) {
   sessions_[session.place_] = last;
   last->place_ = session.place_;
   sessions_.pop_back();
-  if (sessions_.size() + 1 == settings_.connections_max) room_.notify();
+  if (sessions_.size() + 1 == settings_.connections_max) room_->ring();
 }
 
 }  // namespace drom::http

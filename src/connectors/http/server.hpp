@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "connectors/http/deadline.hpp"
-#include "connectors/http/event.hpp"
 #include "connectors/http/message_reader.hpp"
 #include "connectors/http/router.hpp"
 #include "connectors/http/tls.hpp"
@@ -98,7 +97,8 @@ class HttpServer : public std::enable_shared_from_this<HttpServer> {
   async<Result<void>> start();
   // Accepts no more, closes idle connections, closes the others after their answer. Idempotent.
   async<> stop();
-  // Waits until answers under way are written, or their clients are given up.
+  // Waits until answers under way are written, or their clients are given up; after stop() also
+  // until closed connections are gone.
   async<> flush();
 
   uint16_t port() const { return port_; }  // 0 until started
@@ -113,8 +113,9 @@ class HttpServer : public std::enable_shared_from_this<HttpServer> {
   const std::string& date();
   void joined(Session& session);
   void left(Session& session);
+  void closed() { --open_; }
   void write_started() { ++writing_; }
-  void write_ended();
+  void write_ended() { --writing_; }
 
  private:
   static async<> accept_loop(std::shared_ptr<HttpServer> self);
@@ -128,9 +129,9 @@ class HttpServer : public std::enable_shared_from_this<HttpServer> {
   TlsContext tls_;
   boost::asio::ip::tcp::acceptor acceptor_;
   Sweep sweep_;
-  Event room_;     // a connection has ended
-  Event flushed_;  // the last write under way has ended
+  std::unique_ptr<Alarm> room_;  // a connection has ended
   std::vector<Session*> sessions_;
+  size_t open_ = 0;  // of them not yet closed
   size_t writing_ = 0;
   uint16_t port_ = 0;
   bool draining_ = false;

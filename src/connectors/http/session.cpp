@@ -41,7 +41,10 @@ class SessionOf final : public Session, public std::enable_shared_from_this<Sess
       : SessionOf(std::move(server), Stream(std::move(socket), *tls), 0) {
     tls_ = tls;
   }
-  ~SessionOf() override { server_->left(*this); }
+  ~SessionOf() override {
+    if (state_ != State::closed) server_->closed();  // its sink has dropped it without a reply
+    server_->left(*this);
+  }
 
   void start() {
     server_->joined(*this);
@@ -369,6 +372,7 @@ class SessionOf final : public Session, public std::enable_shared_from_this<Sess
     if (state_ == State::closed) return;
     state_ = State::closed;
     deadline_.off();
+    server_->closed();
     ErrorCode ignored;  // there is nothing left to save
     socket().close(ignored);
   }
