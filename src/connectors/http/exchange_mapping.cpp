@@ -65,9 +65,10 @@ void append_answer_headers(std::string& out, const Headers& headers, const Reque
 // route produces, else what the body is.
 void append_content_type(std::string& out, const Headers& headers, const RequestMarks& request,
                          bool structured, std::string_view by_body, const AnswerRules& rules) {
-  const Value* said = headers.find("Content-Type");
-  if (said && structured && request.has({"Content-Type", *said})) said = nullptr;
-  if (said && append_header(out, "Content-Type", *said)) return;
+  for (const Headers::Entry& entry : headers) {
+    if (!iequals(entry.first, "Content-Type") || (structured && request.has(entry))) continue;
+    if (append_header(out, "Content-Type", entry.second)) return;
+  }
   // A pattern or a list is no media type of one answer.
   const bool one = !rules.produces.empty() && rules.produces.find_first_of(",*") == std::string_view::npos;
   out.append("Content-Type: ").append(one ? rules.produces : by_body).append("\r\n");

@@ -27,6 +27,26 @@ bool is_escape(std::string_view text, size_t at) {
          hex_digit(text[at + 2]) >= 0;
 }
 
+std::string encode(std::string_view text, std::string_view kept, bool keep_escapes) {
+  constexpr std::string_view kHex = "0123456789ABCDEF";
+  std::string out;
+  out.reserve(text.size());
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                       kept.find(c) != std::string_view::npos || (keep_escapes && is_escape(text, i));
+    if (plain) {
+      out += c;
+      continue;
+    }
+    const auto byte = static_cast<unsigned char>(c);
+    out += '%';
+    out += kHex[byte >> 4];
+    out += kHex[byte & 15];
+  }
+  return out;
+}
+
 std::string_view trim(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
   while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
@@ -64,6 +84,12 @@ std::optional<int64_t> digits(std::string_view text) {
 void append_two(std::string& out, int64_t number) {
   out += static_cast<char>('0' + number / 10 % 10);
   out += static_cast<char>('0' + number % 10);
+}
+
+bool is_plain_text(std::string_view text) {
+  for (const char c : text)
+    if ((c < ' ' && c != '\t') || c == '\x7f') return false;  // also all bytes from 0x80 on
+  return true;
 }
 
 bool append_line(std::string& out, std::string_view name, std::string_view value) {
@@ -166,26 +192,9 @@ std::optional<std::string> percent_decode(std::string_view text, bool plus_is_sp
   return out;
 }
 
-std::string percent_encode(std::string_view text) {
-  constexpr std::string_view kKept = "-._~/:@!$'()*,;?";
-  constexpr std::string_view kHex = "0123456789ABCDEF";
-  std::string out;
-  out.reserve(text.size());
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                       kKept.find(c) != std::string_view::npos || is_escape(text, i);
-    if (plain) {
-      out += c;
-      continue;
-    }
-    const auto byte = static_cast<unsigned char>(c);
-    out += '%';
-    out += kHex[byte >> 4];
-    out += kHex[byte & 15];
-  }
-  return out;
-}
+std::string encode_query(std::string_view text) { return encode(text, "-._~/:@!$'()*,;?", false); }
+
+std::string encode_path(std::string_view text) { return encode(text, "-._~/:@!$'()*,;&=+", true); }
 
 bool media_type_matches(std::string_view types, std::string_view content_type) {
   const std::string_view type = without_parameters(content_type);
@@ -232,14 +241,19 @@ bool is_token(std::string_view text) {
 
 bool append_header(std::string& out, std::string_view name, const Value& value) {
   if (!is_token(name)) return false;
-  if (value.is_null()) return true;  // null is no value, and not the empty text either
+  if (value.is_null()) return true;
   if (const List* list = value.as_list()) {
     bool good = true;
     for (const Value& element : *list)
       good = append_line(out, name, element.to_text()) && good;
     return good;
   }
-  if (value.is_text() || value.is_bytes()) return append_line(out, name, value.raw());
+  if (value.is_text()) return append_line(out, name, value.raw());
+  if (value.is_bytes()) {
+    if (is_plain_text(value.raw())) return append_line(out, name, value.raw());
+    const std::string quoted = to_json(value);  // base64 in quotes
+    return append_line(out, name, std::string_view(quoted).substr(1, quoted.size() - 2));
+  }
   return append_line(out, name, value.to_text());
 }
 

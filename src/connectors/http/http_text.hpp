@@ -39,8 +39,10 @@ std::string_view reason_phrase(int status);  // "Unknown" when not registered
 
 // Percent-decoding. nullopt: a bad escape, or CR, LF or NUL in the result.
 std::optional<std::string> percent_decode(std::string_view text, bool plus_is_space);
-// Encodes what may not stand in a query value; keeps escapes that are there already, as Camel does.
-std::string percent_encode(std::string_view text);
+// Encodes everything that could be taken for the syntax of a query.
+std::string encode_query(std::string_view text);
+// Encodes what may not stand in a path; keeps escapes that are there already, as Camel does.
+std::string encode_path(std::string_view text);
 
 // `types` is a comma separated list ("application/json, text/*"), `content_type` may carry
 // parameters, which do not count.

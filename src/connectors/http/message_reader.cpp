@@ -180,7 +180,7 @@ class RequestParser final : public Parser<true> {
  private:
   void on_request_impl(beast::verb, Text method, Text target, int version, ErrorCode& ec) override {
     ec = {};
-    request_.method = parse_method(view(method));
+    request_.method = http::parse_method(view(method));
     request_.target = view(target);
     request_.old = version < 11;
   }
@@ -316,6 +316,8 @@ struct ResponseReader::Impl {
 
 ResponseReader::ResponseReader(size_t head_bytes_max, uint64_t body_bytes_max, bool head_only)
     : impl_(std::make_unique<Impl>(head_bytes_max, body_bytes_max, head_only)) {}
+ResponseReader::ResponseReader(ResponseReader&&) noexcept = default;
+ResponseReader& ResponseReader::operator=(ResponseReader&&) noexcept = default;
 ResponseReader::~ResponseReader() = default;
 
 size_t ResponseReader::consume(std::string_view input) {

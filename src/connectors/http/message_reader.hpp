@@ -73,6 +73,8 @@ class ResponseReader {
  public:
   // `head_only`: the answer to HEAD, which has no body whatever its headers say.
   ResponseReader(size_t head_bytes_max, uint64_t body_bytes_max, bool head_only);
+  ResponseReader(ResponseReader&&) noexcept;
+  ResponseReader& operator=(ResponseReader&&) noexcept;
   ~ResponseReader();
 
   size_t consume(std::string_view input);

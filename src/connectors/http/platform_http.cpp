@@ -50,10 +50,7 @@ class PlatformHttpConsumer final : public Consumer, private RequestSink {
     const size_t count = std::min(max, queue_.size() - taken_);
     out.reserve(count);
     for (size_t i = 0; i < count; ++i) out.push_back(std::move(queue_[taken_++]));
-    if (taken_ == queue_.size()) {
-      queue_.clear();
-      taken_ = 0;
-    }
+    forget_taken();
     co_return out;
   }
 
@@ -74,8 +71,7 @@ class PlatformHttpConsumer final : public Consumer, private RequestSink {
       Receipt receipt{std::move(queue_[taken_]), Outcome::released};
       settle_one(receipt);
     }
-    queue_.clear();
-    taken_ = 0;
+    forget_taken();
     co_await server_->flush();
   }
 
@@ -107,8 +103,15 @@ class PlatformHttpConsumer final : public Consumer, private RequestSink {
     pending_[place].responder = std::move(responder);
     pending_[place].marks.note(exchange.message.headers);
     exchange.delivery = place;
-    if (queue_.empty()) arrived_->ring();  // once per batch
+    if (taken_ == queue_.size()) arrived_->ring();  // once per batch
     queue_.push_back(std::move(exchange));
+  }
+
+  // A queue that is never quite empty must not grow for ever.
+  void forget_taken() {
+    if (taken_ * 2 < queue_.size()) return;
+    queue_.erase(queue_.begin(), queue_.begin() + static_cast<std::ptrdiff_t>(taken_));
+    taken_ = 0;
   }
 
   void settle_one(Receipt& receipt) {
