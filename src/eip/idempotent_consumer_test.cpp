@@ -3,7 +3,7 @@
 #include <set>
 
 #include "drom/spi/idempotent_repository.hpp"
-#include "eip/eip_fixture.hpp"
+#include "support/eip_fixture.hpp"
 
 namespace drom {
 namespace {

@@ -1,6 +1,6 @@
 #include "eip/convert_body.hpp"
-#include "eip/eip_fixture.hpp"
 #include "spi/step_support.hpp"
+#include "support/eip_fixture.hpp"
 
 namespace drom {
 namespace {

@@ -1,4 +1,4 @@
-#include "eip/eip_fixture.hpp"
+#include "support/eip_fixture.hpp"
 
 namespace drom {
 namespace {
