@@ -20,6 +20,7 @@ namespace asio = boost::asio;
 
 constexpr int kExitConfig = 78;  // EX_CONFIG of sysexits.h
 constexpr milliseconds kAbandonGrace{2'000};
+constexpr milliseconds kWatchInterval{500};
 
 class NoProperties final : public PropertySource {
  public:
@@ -75,7 +76,7 @@ class Engine::Impl {
   async<Result<void>> run_hooks(std::vector<Builder::Hook>& hooks);
   async<bool> wait_for_loops(bool internal, SteadyTime deadline);
   async<> stop_loops();
-  async<> wait_for_stop();
+  async<> wait_for_stop(std::function<bool()> end_early);
   async<Exchange> send(std::string uri, Exchange exchange);
   void attach_inline(Result<void>& result);
   template <class T>
@@ -201,6 +202,15 @@ async<> Engine::Impl::stop() {
   for (auto hook = hooks.rbegin(); hook != hooks.rend(); ++hook) co_await hook->work();
 }
 
+namespace {
+// co_spawn itself wants results that can be constructed from nothing.
+template <class T>
+async<> store(async<T> work, std::optional<T>& out) {
+  T value = co_await std::move(work);
+  out.emplace(std::move(value));
+}
+}  // namespace
+
 // Drives the shard from outside it until `work` has ended. Manual time moves by itself, as nobody
 // else moves it meanwhile.
 template <class T>
@@ -208,9 +218,8 @@ T Engine::Impl::drive(async<T> work) {
   std::optional<T> out;
   std::exception_ptr failure;
   bool done = false;
-  asio::co_spawn(io, std::move(work), [&](std::exception_ptr e, T value) {
+  asio::co_spawn(io, store(std::move(work), out), [&](std::exception_ptr e) {
     failure = e;
-    if (!e) out.emplace(std::move(value));
     done = true;
   });
   io.restart();
@@ -325,14 +334,15 @@ bool Engine::drive_until(const std::function<bool()>& ready, milliseconds timeou
   return true;
 }
 
-async<> Engine::Impl::wait_for_stop() {
+async<> Engine::Impl::wait_for_stop(std::function<bool()> end_early) {
+  const milliseconds interval = end_early ? kWatchInterval : milliseconds::max();
   while (!fatal) {
-    const bool asked = co_await stop_asked->wait(milliseconds::max());
-    if (asked) break;
+    const bool asked = co_await stop_asked->wait(interval);
+    if (asked || (end_early && end_early())) break;
   }
 }
 
-int Engine::run() {
+int Engine::run(const std::function<bool()>& end_early) {
   const Result<void> result = start_now();
   if (!result) {
     impl_->log->error("drom", "cannot start: " + result.error().message());
@@ -343,7 +353,7 @@ int Engine::run() {
   signals.async_wait([this](boost::system::error_code ec, int) {
     if (!ec) impl_->stop_asked->ring();
   });
-  impl_->drive(then_true(impl_->wait_for_stop()));
+  impl_->drive(then_true(impl_->wait_for_stop(end_early)));
   if (impl_->fatal) {
     impl_->log->error("drom", "stopping: " + impl_->fatal->message());
   } else {

@@ -42,10 +42,7 @@ class Harness final : public BuildContext, public PropertySource, public EvalEnv
   T run(async<T> work, milliseconds time_limit = std::chrono::hours(48)) {
     std::optional<T> out;
     std::exception_ptr failure;
-    boost::asio::co_spawn(io_, std::move(work), [&](std::exception_ptr e, T value) {
-      failure = e;
-      if (!e) out.emplace(std::move(value));
-    });
+    boost::asio::co_spawn(io_, store(std::move(work), out), [&](std::exception_ptr e) { failure = e; });
     drive([&] { return out.has_value() || failure; }, time_limit);
     if (failure) std::rethrow_exception(failure);
     return std::move(*out);
@@ -170,6 +167,12 @@ class Harness final : public BuildContext, public PropertySource, public EvalEnv
 
  private:
   std::shared_ptr<void>& shared_slot(std::type_index type) override { return shared_[type]; }
+  // co_spawn itself wants results that can be constructed from nothing.
+  template <class T>
+  static async<> store(async<T> work, std::optional<T>& out) {
+    T value = co_await std::move(work);
+    out.emplace(std::move(value));
+  }
   template <class Done>
   void drive(Done done, milliseconds time_limit) {
     io_.restart();

@@ -24,8 +24,7 @@ class Bytes {
   friend bool operator==(const Bytes& a, const Bytes& b) { return a.view_ == b.view_; }
 
  private:
-  explicit Bytes(std::shared_ptr<const std::string> text)
-      : owner_(text), view_(*text) {}
+  explicit Bytes(std::shared_ptr<const std::string> text) : owner_(text), view_(*text) {}
 
   std::shared_ptr<const void> owner_;
   std::string_view view_;

@@ -1,7 +1,7 @@
 // Value is the one dynamic type of the engine: header values, properties, JSON documents, SQL
 // parameters and rows, message bodies. Numbers survive exactly: what is not an int64 and was read
-// from text keeps its digits (`Decimal`). Lists and objects are copy-on-write, so copying a Value is
-// cheap. Not synchronised; copies may go to other threads.
+// from text keeps its digits (`Decimal`). Lists and objects are copy-on-write, so copying a Value
+// is cheap. Not synchronised; copies may go to other threads.
 #pragma once
 
 #include <cstdint>
@@ -34,23 +34,34 @@ class Object;
 class Value {
  public:
   // The order is the order of the variant below.
-  enum class Kind : uint8_t { null, boolean, integer, real, decimal, text, bytes, time, list, object };
+  enum class Kind : uint8_t {
+    null,
+    boolean,
+    integer,
+    real,
+    decimal,
+    text,
+    bytes,
+    time,
+    list,
+    object
+  };
 
   Value() = default;
-  Value(std::nullptr_t) {}                                                // NOLINT: implicit
-  Value(bool v) : data_(v) {}                                             // NOLINT: implicit
-  Value(int v) : data_(int64_t{v}) {}                                     // NOLINT: implicit
-  Value(int64_t v) : data_(v) {}                                          // NOLINT: implicit
-  Value(long long v) : data_(static_cast<int64_t>(v)) {}                  // NOLINT: implicit
-  Value(double v) : data_(v) {}                                           // NOLINT: implicit
-  Value(Decimal v) : data_(std::move(v)) {}                               // NOLINT: implicit
-  Value(std::string v) : data_(std::move(v)) {}                           // NOLINT: implicit
-  Value(std::string_view v) : data_(std::string(v)) {}                    // NOLINT: implicit
-  Value(const char* v) : data_(std::string(v)) {}                         // NOLINT: implicit
-  Value(Bytes v) : data_(std::move(v)) {}                                 // NOLINT: implicit
-  Value(WallTime v) : data_(v) {}                                         // NOLINT: implicit
-  Value(List v);                                                          // NOLINT: implicit
-  Value(Object v);                                                        // NOLINT: implicit
+  Value(std::nullptr_t) {}                                // NOLINT: implicit
+  Value(bool v) : data_(v) {}                             // NOLINT: implicit
+  Value(int v) : data_(int64_t{v}) {}                     // NOLINT: implicit
+  Value(int64_t v) : data_(v) {}                          // NOLINT: implicit
+  Value(long long v) : data_(static_cast<int64_t>(v)) {}  // NOLINT: implicit
+  Value(double v) : data_(v) {}                           // NOLINT: implicit
+  Value(Decimal v) : data_(std::move(v)) {}               // NOLINT: implicit
+  Value(std::string v) : data_(std::move(v)) {}           // NOLINT: implicit
+  Value(std::string_view v) : data_(std::string(v)) {}    // NOLINT: implicit
+  Value(const char* v) : data_(std::string(v)) {}         // NOLINT: implicit
+  Value(Bytes v) : data_(std::move(v)) {}                 // NOLINT: implicit
+  Value(WallTime v) : data_(v) {}                         // NOLINT: implicit
+  Value(List v);                                          // NOLINT: implicit
+  Value(Object v);                                        // NOLINT: implicit
 
   Kind kind() const { return static_cast<Kind>(data_.index()); }
   bool is_null() const { return kind() == Kind::null; }
@@ -89,10 +100,10 @@ class Value {
   std::string_view raw() const;
 
   // Conversions. They fail rather than round or guess.
-  std::string to_text() const;                  // JSON for lists and objects; "" for null
-  std::optional<int64_t> to_int() const;        // from integers, whole decimals, digits in text
-  std::optional<double> to_double() const;      // from any number or numeric text
-  std::optional<bool> to_bool() const;          // from bool or the texts true/false (any case)
+  std::string to_text() const;              // JSON for lists and objects; "" for null
+  std::optional<int64_t> to_int() const;    // from integers, whole decimals, digits in text
+  std::optional<double> to_double() const;  // from any number or numeric text
+  std::optional<bool> to_bool() const;      // from bool or the texts true/false (any case)
 
   // Equal kind and value; numbers of different kinds compare by value.
   friend bool operator==(const Value& a, const Value& b);
@@ -110,8 +121,8 @@ class Object {
 
   const Value* find(std::string_view key) const;
   Value* find(std::string_view key);
-  void set(std::string_view key, Value value);     // replaces or appends
-  void append(std::string key, Value value);       // the caller knows that the key is new
+  void set(std::string_view key, Value value);  // replaces or appends
+  void append(std::string key, Value value);    // the caller knows that the key is new
   bool erase(std::string_view key);
   size_t size() const { return entries_.size(); }
   bool empty() const { return entries_.empty(); }

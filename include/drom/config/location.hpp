@@ -41,8 +41,8 @@ class Diagnostics {
   size_t errors_ = 0;
 };
 
-// "did you mean 'x'?" for the nearest of `candidates` (distance <= 2, case and -_ folded), or a list
-// of the valid names when nothing is near and the list is short, or "".
+// "did you mean 'x'?" for the nearest of `candidates` (distance <= 2, case and -_ folded), or a
+// list of the valid names when nothing is near and the list is short, or "".
 std::string did_you_mean(std::string_view wrong, const std::vector<std::string>& candidates);
 
 }  // namespace drom

@@ -1,6 +1,6 @@
-// The engine: takes route specs, builds them into plans, runs them on one shard (one thread, the one
-// that calls run()), stops them without losing a message. Construct, fill the registry, add specs,
-// build(), then run() or start()/stop(). Not thread-safe except request_stop().
+// The engine: takes route specs, builds them into plans, runs them on one shard (one thread, the
+// one that calls run()), stops them without losing a message. Construct, fill the registry, add
+// specs, build(), then run() or start()/stop(). Not thread-safe except request_stop().
 #pragma once
 
 #include <functional>
@@ -22,10 +22,10 @@ struct EngineOptions {
   std::shared_ptr<const PropertySource> properties;  // null: none defined
   std::shared_ptr<Log> log;                          // null: text lines on standard error
   std::string instance;                              // prefix of exchange ids; empty: random
-  std::vector<std::string> stub_schemes;             // taken by `stub` instead; "*" takes unknown ones
-  milliseconds shutdown_timeout{30'000};             // then in-flight work is given back
-  bool manual_time = false;                          // `drom test`: time moves only when told
-  uint64_t seed = 0;                                 // 0: differs per process
+  std::vector<std::string> stub_schemes;  // taken by `stub` instead; "*" takes unknown ones
+  milliseconds shutdown_timeout{30'000};  // then in-flight work is given back
+  bool manual_time = false;               // `drom test`: time moves only when told
+  uint64_t seed = 0;                      // 0: differs per process
 };
 
 class Engine {
@@ -57,8 +57,9 @@ class Engine {
   Result<void> start_now();
   void stop_now();
   // start, wait for SIGINT, SIGTERM or request_stop(), stop. The process exit code: 0 well ended,
-  // 78 a configuration error found at the start, 1 work had to be abandoned.
-  int run();
+  // 78 a configuration error found at the start, 1 work had to be abandoned. `end_early`, when given, is
+  // asked twice a second and ends the run by true.
+  int run(const std::function<bool()>& end_early = {});
   // From any thread and from signal handlers of your own.
   void request_stop();
 

@@ -66,8 +66,8 @@ class Exchange {
   Flow flow = Flow::running;
   // An error handler has given up on this error: outer handlers do not redeliver it again.
   bool error_exhausted = false;
-  uint16_t depth = 0;      // nested direct calls, bounded by the engine
-  uint64_t delivery = 0;   // the consumer's own handle for settling
+  uint16_t depth = 0;             // nested direct calls, bounded by the engine
+  uint64_t delivery = 0;          // the consumer's own handle for settling
   std::unique_ptr<Error> error;   // set while failed
   std::unique_ptr<Error> caught;  // the last error that was handled; ${exception}
   UnitOfWork* unit = nullptr;     // not owned; null outside `transacted`

@@ -10,8 +10,8 @@
 
 namespace drom {
 
-// A wait that can be ended early: the tool for "look again in a second, or when told". One waiter at
-// a time. A ring while nobody waits is kept: the next wait returns at once.
+// A wait that can be ended early: the tool for "look again in a second, or when told". One waiter
+// at a time. A ring while nobody waits is kept: the next wait returns at once.
 class Alarm {
  public:
   virtual ~Alarm() = default;

@@ -24,7 +24,8 @@ class ManualClock final : public Clock {
   async<> sleep(milliseconds duration) override;
   std::unique_ptr<Alarm> make_alarm() override;
 
-  // Moves time on and wakes the sleepers that are due, earliest first; run the io_context afterwards.
+  // Moves time on and wakes the sleepers that are due, earliest first; run the io_context
+  // afterwards.
   void advance(milliseconds duration);
   // How long until the earliest sleeper is due; nullopt when nobody sleeps.
   std::optional<milliseconds> next_due() const;

@@ -1,6 +1,6 @@
 // One attempt of a `transacted` block: at most one database transaction, opened on first use, plus
-// the sends that must wait for its commit. Order at the end: commit, deferred sends, then the source
-// is acknowledged (by the engine). Owned by the transacted step; exchanges point to it.
+// the sends that must wait for its commit. Order at the end: commit, deferred sends, then the
+// source is acknowledged (by the engine). Owned by the transacted step; exchanges point to it.
 // Shard thread only. Pattern: Unit of Work (Fowler), Transactional Client (EIP).
 #pragma once
 
@@ -45,8 +45,8 @@ class UnitOfWork {
   void mark_rollback_only() { rollback_only_ = true; }
   bool rollback_only() const { return rollback_only_; }
 
-  // Commits and runs the deferred sends in order, or rolls back and drops them. A deferred send that
-  // fails after the commit is reported as the result; the commit stands.
+  // Commits and runs the deferred sends in order, or rolls back and drops them. A deferred send
+  // that fails after the commit is reported as the result; the commit stands.
   async<Result<void>> commit();
   async<> rollback();
 

@@ -28,7 +28,7 @@ class BuildContext {
   virtual Log& log() = 0;
   virtual Rng& rng() = 0;
   virtual const EvalEnv& env() const = 0;
-  virtual boost::asio::io_context& io() = 0;  // the shard's
+  virtual boost::asio::io_context& io() = 0;      // the shard's
   virtual std::string_view route_id() const = 0;  // the route being built; "" for beans
 
   // Child steps of an EIP, in a pipeline that uses the error policy of the scope it runs in.

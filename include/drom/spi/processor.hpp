@@ -61,8 +61,8 @@ class Pipeline final : public AsyncProcessor {
   bool plain() const { return plain_; }  // no step waits
   bool empty() const { return steps_.empty(); }
   std::vector<Step>& steps() { return steps_; }
-  // Only when plain(): the same without a coroutine. The error policy is not asked: failed exchanges
-  // stay failed for the step that holds this pipeline.
+  // Only when plain(): the same without a coroutine. The error policy is not asked: failed
+  // exchanges stay failed for the step that holds this pipeline.
   void run_plain(Batch& batch, Scope& scope);
 
  private:

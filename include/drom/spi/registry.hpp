@@ -42,7 +42,8 @@ struct BeanInfo {
   std::string type;
   ConfigSpec (*spec)() = nullptr;
   // Stores the bean with context.registry().bind(name, shared_ptr).
-  Result<void> (*make)(const std::string& name, const Config& config, BuildContext& context) = nullptr;
+  Result<void> (*make)(const std::string& name, const Config& config,
+                       BuildContext& context) = nullptr;
   std::vector<std::string> aliases;  // Java class names that mean the same
 };
 

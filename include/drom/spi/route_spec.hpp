@@ -20,8 +20,8 @@ struct StepSpec {
   std::vector<OptionText> parameters;  // endpoint parameters of to, toD, from
   std::vector<StepSpec> steps;
   std::vector<StepSpec> clauses;
-  bool has_steps = false;              // `steps` was written, even if empty
-  ProcessFunction function;            // C++ DSL: process([](Exchange&) {...})
+  bool has_steps = false;    // `steps` was written, even if empty
+  ProcessFunction function;  // C++ DSL: process([](Exchange&) {...})
 
   const OptionText* find(std::string_view option) const;
   std::string_view text(std::string_view option) const;  // "" when absent
@@ -31,13 +31,13 @@ struct StepSpec {
 
 // onException, errorHandler, deadLetterChannel keep the form of a StepSpec: options + steps.
 struct RouteSpec {
-  std::string id;        // empty: the engine names it route1, route2 ...
+  std::string id;  // empty: the engine names it route1, route2 ...
   Location where;
-  StepSpec from;         // name "from", options uri, parameters
+  StepSpec from;  // name "from", options uri, parameters
   std::vector<StepSpec> steps;
-  std::vector<StepSpec> on_exceptions;     // of this route only (fluent DSL)
-  std::vector<OptionText> options;         // autoStartup, description, routeConfigurationId ...
-  StepSpec error_handler;                  // name empty: the context's
+  std::vector<StepSpec> on_exceptions;  // of this route only (fluent DSL)
+  std::vector<OptionText> options;      // autoStartup, description, routeConfigurationId ...
+  StepSpec error_handler;               // name empty: the context's
 };
 
 struct RouteConfigurationSpec {

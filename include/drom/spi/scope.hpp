@@ -1,6 +1,6 @@
 // Everything impure that a step may use comes through Scope: clock, log, randomness, the
-// environment of expressions, the error policy in force. One per route, copied and narrowed by steps
-// with children. Shard thread only; valid while the route runs.
+// environment of expressions, the error policy in force. One per route, copied and narrowed by
+// steps with children. Shard thread only; valid while the route runs.
 #pragma once
 
 #include <cstdint>

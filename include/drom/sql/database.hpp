@@ -1,6 +1,6 @@
 // SQL data sources: one Database per named bean, over SQLite (blocking lanes) or PostgreSQL (libpq,
-// non-blocking, pipelined). Statements carry `$1`, `$2` ... in every dialect and are prepared once per
-// connection; values travel only as bound parameters. Shard thread only.
+// non-blocking, pipelined). Statements carry `$1`, `$2` ... in every dialect and are prepared once
+// per connection; values travel only as bound parameters. Shard thread only.
 #pragma once
 
 #include <cstdint>
@@ -34,9 +34,9 @@ struct Command {
   List params;
 };
 
-// Errors of all calls: `rejected` = the statement or a constraint says no (type holds the SQLSTATE or
-// the SQLite result name), `transient` = busy, deadlock, serialization, `not_connected` = no session,
-// `timeout` = no free connection in time.
+// Errors of all calls: `rejected` = the statement or a constraint says no (type holds the SQLSTATE
+// or the SQLite result name), `transient` = busy, deadlock, serialization, `not_connected` = no
+// session, `timeout` = no free connection in time.
 
 // An open transaction on one connection, one call at a time. After a failed statement it can only
 // roll back, in every dialect. Destroyed unfinished: rolled back.

@@ -1,0 +1,57 @@
+#include "eip/to.hpp"
+
+#include "eip/send.hpp"
+#include "spi/step_support.hpp"
+
+namespace drom {
+namespace {
+
+class To final : public AsyncProcessor {
+ public:
+  To(Producer& producer, SendOptions options) : producer_(producer), options_(std::move(options)) {}
+
+  // Not a coroutine: the common case costs no frame of its own.
+  async<> run(Batch& batch, Scope& scope) override {
+    if (needs_nothing(batch, producer_, options_)) return producer_.run(batch, scope);
+    return send_all(batch, scope);
+  }
+
+ private:
+  async<> send_all(Batch& batch, Scope& scope) {
+    for (Exchange& exchange : batch) co_await send(exchange, producer_, options_, scope);
+  }
+
+  Producer& producer_;
+  SendOptions options_;
+};
+
+ConfigSpec to_spec() {
+  ConfigSpec spec;
+  spec.name = "to";
+  spec.title = "To";
+  spec.doc =
+      "Sends the message to an endpoint; a reply becomes the message. The URI is fixed when the route "
+      "is loaded: for a target that depends on the message use toD. Inside a transaction, sends with "
+      "an effect outside of the database wait for the commit.";
+  OptionSpec uri = required_option("uri", OptionType::text, "The endpoint.");
+  uri.example = "direct:orders";
+  spec.options.push_back(std::move(uri));
+  add_send_options(spec);
+  spec.scalar = "uri";
+  spec.parameters = true;
+  spec.example = "- to:\n    uri: direct:orders\n";
+  return spec;
+}
+
+Step make_to(const StepSpec& spec, const Config& config, BuildContext& context) {
+  Producer* const producer =
+      context.producer(config.text("uri"), spec.parameters, config.where("uri"));
+  if (!producer) return Step();
+  return Step(std::make_unique<To>(*producer, read_send_options(config)));
+}
+
+}  // namespace
+
+void register_to(Registry& registry) { registry.add(StepInfo{"to", to_spec, make_to}); }
+
+}  // namespace drom

@@ -1,0 +1,43 @@
+# The steps of install_consumer; any failure ends it.
+set(work ${BUILD_DIR}/install_consumer)
+file(REMOVE_RECURSE ${work})
+
+function(run)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(NOT code EQUAL 0)
+    message(FATAL_ERROR "${ARGN}\n${output}")
+  endif()
+endfunction()
+
+run(${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${work}/prefix)
+
+# A package that names its build tree works only on the machine that made it.
+file(GLOB_RECURSE package_files ${work}/prefix/*.cmake)
+cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH tests)
+cmake_path(GET tests PARENT_PATH source)
+foreach(file ${package_files})
+  file(READ ${file} text)
+  foreach(leak ${BUILD_DIR} ${source})
+    string(FIND "${text}" "${leak}" at)
+    if(NOT at EQUAL -1)
+      message(FATAL_ERROR "${file} names ${leak}")
+    endif()
+  endforeach()
+endforeach()
+
+set(flags)
+if(SANITIZE)
+  set(flags -DCMAKE_CXX_FLAGS=-fsanitize=${SANITIZE})
+endif()
+foreach(consumer ${CONSUMERS})
+  get_filename_component(name ${consumer} NAME)
+  set(build ${work}/${name})
+  run(${CMAKE_COMMAND} -S ${consumer} -B ${build} -G Ninja -DCMAKE_PREFIX_PATH=${work}/prefix
+    -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_EXE_LINKER_FLAGS=${LINKER_FLAGS} ${flags})
+  run(${CMAKE_COMMAND} --build ${build})
+  execute_process(COMMAND ${build}/consumer RESULT_VARIABLE code OUTPUT_VARIABLE output)
+  if(NOT code EQUAL 0 OR output STREQUAL "")
+    message(FATAL_ERROR "${name} exited ${code} and printed '${output}'")
+  endif()
+  message(STATUS "${name}: ${output}")
+endforeach()
