@@ -82,7 +82,7 @@ done
 export DROM_SERVERS_FAILED
 
 # In the background, so that a signal reaches our traps while the command runs.
-(trap - INT QUIT && exec "$@") &
+(trap - INT QUIT && exec setpriv --pdeathsig TERM -- "$@") &
 child=$!
 trap 'kill -INT $child 2>/dev/null; wait $child; exit 130' INT
 trap 'kill -TERM $child 2>/dev/null; wait $child; exit 143' TERM HUP

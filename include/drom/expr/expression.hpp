@@ -43,7 +43,8 @@ class Expression {
 };
 using ExpressionPtr = std::shared_ptr<const Expression>;
 
-// Camel: booleans as they are, "true"/"false" texts, empty list false, null false, else true.
+// Camel: booleans as they are, null, empty lists, blank text and the text "false" (any case) are
+// false, all else is true.
 bool is_truthy(const Value& value);
 
 enum class ExpressionUse : uint8_t { value, predicate };

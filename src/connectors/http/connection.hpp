@@ -1,0 +1,73 @@
+// One connection to a server, plain or TLS: connects, sends a request, reads its answer. Each step has
+// a deadline, which closes the connection. Used by one coroutine at a time. Shard thread only.
+#pragma once
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl/stream.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "connectors/http/deadline.hpp"
+#include "connectors/http/message_reader.hpp"
+#include "connectors/http/tls.hpp"
+#include "drom/base/error.hpp"
+#include "drom/base/value.hpp"
+#include "drom/rt/async.hpp"
+#include "drom/rt/clock.hpp"
+
+namespace drom::http {
+
+struct Target {
+  bool tls = false;
+  std::string host;  // without the brackets of IPv6
+  uint16_t port = 80;
+  std::string authority() const;  // "host:port", the port only when it is not the default
+  friend bool operator==(const Target&, const Target&) = default;
+};
+
+// A request as it goes over the wire: `head` ends with the empty line.
+struct WireRequest {
+  std::string head;
+  Value body;  // null, text or bytes
+  bool head_only = false;   // HEAD: the answer has no body
+  bool idempotent = false;  // may be sent again when nobody knows whether it arrived
+};
+
+class Connection {
+ public:
+  Connection(boost::asio::io_context& io, Sweep& sweep);
+
+  // Errors are ErrorKind::not_connected.
+  async<Result<void>> connect(Target target, TlsContext tls, Clock& clock, milliseconds timeout);
+  // Errors: timeout, transient (ended on the way), rejected (not to be understood, too large).
+  // `request` stays alive until the end.
+  async<Result<Response>> exchange(const WireRequest& request, milliseconds timeout,
+                                   uint64_t body_bytes_max);
+  // The last exchange() failed before a single byte of an answer.
+  bool unanswered() const { return unanswered_; }
+  // An idle connection that the other side has ended, or on which it has said something unasked.
+  bool stale();
+  // Closes by itself when it has been idle for so long; `closed` may destroy it.
+  void idle(milliseconds timeout, std::function<void()> closed);
+  void close();
+
+ private:
+  async<boost::system::error_code> write(const WireRequest& request);
+  async<Result<Response>> read(bool head_only, uint64_t body_bytes_max);
+  async<Result<void>> handshake(Target target, TlsContext tls);
+  Error failure(const std::string& doing, const boost::system::error_code& ec) const;
+  void expired();
+
+  boost::asio::io_context& io_;
+  boost::asio::ip::tcp::socket socket_;
+  TlsContext context_;
+  std::unique_ptr<boost::asio::ssl::stream<boost::asio::ip::tcp::socket&>> tls_;
+  std::function<void()> on_idle_;
+  Deadline deadline_;
+  bool expired_ = false;
+  bool unanswered_ = false;
+  std::vector<char> input_;
+};
+
+}  // namespace drom::http

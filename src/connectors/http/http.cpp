@@ -1,0 +1,13 @@
+#include "connectors/http/http.hpp"
+
+#include "connectors/http/http_producer.hpp"
+#include "connectors/http/platform_http.hpp"
+
+namespace drom {
+
+void register_http(Registry& registry) {
+  registry.add(http::platform_http_component());
+  registry.add(http::http_component());
+}
+
+}  // namespace drom

@@ -1,0 +1,69 @@
+#include <charconv>
+
+#include "connectors/http/server.hpp"
+
+namespace drom::http {
+namespace {
+
+Error wrong(std::string_view key, std::string_view text, std::string hint) {
+  return Error(ErrorKind::config,
+               "the property " + std::string(key) + " cannot be '" + std::string(text) + "'",
+               std::move(hint));
+}
+
+Result<void> read_number(const PropertySource& properties, std::string_view key, uint64_t low,
+                         uint64_t high, uint64_t& out) {
+  const std::optional<std::string> text = properties.property(key);
+  if (!text) return {};
+  uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), number);
+  if (error != std::errc() || end != text->data() + text->size() || number < low || number > high)
+    return wrong(key, *text,
+                 "write a whole number from " + std::to_string(low) + " to " + std::to_string(high));
+  out = number;
+  return {};
+}
+
+Result<void> read_wait(const PropertySource& properties, std::string_view key, milliseconds& out) {
+  const std::optional<std::string> text = properties.property(key);
+  if (!text) return {};
+  Result<milliseconds> wait = parse_duration(*text);
+  if (!wait || *wait < milliseconds(1) || *wait > std::chrono::hours(24))
+    return wrong(key, *text, "write a duration from 1ms to 24h");
+  out = *wait;
+  return {};
+}
+
+}  // namespace
+
+// drom.http.host, .port, .certificateFile, .keyFile, .maxConnections, .maxHeaderSize, .headerTimeout,
+// .bodyTimeout, .idleTimeout, .writeTimeout; host and port also by the names of Camel's runtimes.
+Result<ServerSettings> read_server_settings(const PropertySource& properties) {
+  ServerSettings out;
+  for (const char* key : {"quarkus.http.host", "camel.server.host", "drom.http.host"})
+    if (auto host = properties.property(key)) out.host = *host;
+  uint64_t port = out.port;
+  uint64_t connections = out.connections_max;
+  uint64_t head_bytes = out.head_bytes_max;
+  std::vector<Result<void>> checks;
+  for (const char* key : {"quarkus.http.port", "camel.server.port", "drom.http.port"})
+    checks.push_back(read_number(properties, key, 0, 65535, port));
+  checks.push_back(read_number(properties, "drom.http.maxConnections", 1, 100'000, connections));
+  checks.push_back(read_number(properties, "drom.http.maxHeaderSize", 512, 1024 * 1024, head_bytes));
+  checks.push_back(read_wait(properties, "drom.http.headerTimeout", out.head_timeout));
+  checks.push_back(read_wait(properties, "drom.http.bodyTimeout", out.body_timeout));
+  checks.push_back(read_wait(properties, "drom.http.idleTimeout", out.idle_timeout));
+  checks.push_back(read_wait(properties, "drom.http.writeTimeout", out.write_timeout));
+  for (Result<void>& check : checks)
+    if (!check) return std::move(check.error());
+  out.port = static_cast<uint16_t>(port);
+  out.connections_max = connections;
+  out.head_bytes_max = head_bytes;
+  out.certificate_file = properties.property("drom.http.certificateFile").value_or("");
+  out.key_file = properties.property("drom.http.keyFile").value_or("");
+  if (out.certificate_file.empty() != out.key_file.empty())
+    return Error(ErrorKind::config, "TLS needs both drom.http.certificateFile and drom.http.keyFile");
+  return out;
+}
+
+}  // namespace drom::http
