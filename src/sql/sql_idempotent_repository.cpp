@@ -18,18 +18,14 @@ bool is_table_name(std::string_view text) {
 
 class SqlIdempotentRepository final : public IdempotentRepository {
  public:
-  SqlIdempotentRepository(sql::Database& database, std::string table, bool create_table)
-      : database_(database), table_(std::move(table)), created_(!create_table) {
-    const std::string where = table_ + " WHERE consumer = $1 AND message_id = $2";
-    insert_ = "INSERT INTO " + table_ + " (consumer, message_id) VALUES ($1, $2) ON CONFLICT DO NOTHING";
-    remove_ = "DELETE FROM " + where;
-    contains_ = "SELECT 1 FROM " + where;
-  }
+  SqlIdempotentRepository(sql::Database& database, const std::string& table)
+      : database_(database),
+        insert_("INSERT INTO " + table + " (consumer, message_id) VALUES ($1, $2) ON CONFLICT DO NOTHING"),
+        remove_("DELETE FROM " + table + " WHERE consumer = $1 AND message_id = $2"),
+        contains_("SELECT 1 FROM " + table + " WHERE consumer = $1 AND message_id = $2") {}
 
   async<Result<bool>> add(std::string_view consumer, std::string_view key, Exchange& exchange) override {
     List params = parameters(consumer, key);
-    Result<void> ready = co_await ensure_table();
-    if (!ready) co_return std::move(ready.error());
     Result<sql::Rows> rows = co_await sql::execute(exchange, database_, insert_, std::move(params));
     if (!rows) co_return std::move(rows.error());
     co_return rows->affected == 1;
@@ -51,8 +47,6 @@ class SqlIdempotentRepository final : public IdempotentRepository {
 
   async<Result<bool>> contains(std::string_view consumer, std::string_view key) override {
     List params = parameters(consumer, key);
-    Result<void> ready = co_await ensure_table();
-    if (!ready) co_return std::move(ready.error());
     Result<sql::Rows> rows = co_await database_.execute(contains_, std::move(params));
     if (!rows) co_return std::move(rows.error());
     co_return !rows->rows.empty();
@@ -66,31 +60,10 @@ class SqlIdempotentRepository final : public IdempotentRepository {
     return out;
   }
 
-  async<Result<void>> ensure_table() {
-    if (created_) co_return Result<void>();
-    List none;
-    std::string probe = "SELECT consumer, message_id FROM " + table_ + " LIMIT 0";
-    Result<sql::Rows> there = co_await database_.execute(probe, std::move(none));
-    if (!there && there.error().kind == ErrorKind::rejected) {
-      Result<void> made = co_await database_.script(inbox_ddl(database_.dialect(), table_));
-      if (!made) {  // another process may have been faster
-        List again;
-        there = co_await database_.execute(probe, std::move(again));
-        if (!there) co_return made;
-      }
-    } else if (!there) {
-      co_return std::move(there.error());
-    }
-    created_ = true;
-    co_return Result<void>();
-  }
-
   sql::Database& database_;
-  std::string table_;
   std::string insert_;
   std::string remove_;
   std::string contains_;
-  bool created_;
 };
 
 ConfigSpec bean_spec() {
@@ -130,8 +103,11 @@ Result<void> make_bean(const std::string& name, const Config& config, BuildConte
   if (!is_table_name(config.text("table")))
     return Error(ErrorKind::config, "'" + config.text("table") + "' cannot be the name of the inbox table",
                  "use letters, digits and underscores");
-  context.registry().bind<IdempotentRepository>(
-      name, make_sql_idempotent_repository(**database, config.text("table"), config.flag("createTable")));
+  const std::string table = config.text("table");
+  context.registry().bind<IdempotentRepository>(name, make_sql_idempotent_repository(**database, table));
+  // Not on first use: that is inside a transaction, which would have to wait for itself.
+  if (config.flag("createTable"))
+    context.on_start("inbox " + name, [source = *database, table] { return prepare_inbox(*source, table); });
   return {};
 }
 
@@ -146,9 +122,23 @@ std::string inbox_ddl(sql::Dialect dialect, const std::string& table) {
          ",\n  PRIMARY KEY (consumer, message_id)\n)" + (postgres ? "" : " WITHOUT ROWID") + ";\n";
 }
 
+async<Result<void>> prepare_inbox(sql::Database& database, std::string table) {
+  const std::string probe = "SELECT consumer, message_id FROM " + table + " LIMIT 0";
+  List none;
+  Result<sql::Rows> there = co_await database.execute(probe, std::move(none));
+  if (there) co_return Result<void>();
+  if (there.error().kind != ErrorKind::rejected) co_return std::move(there.error());
+  Result<void> created = co_await database.script(inbox_ddl(database.dialect(), table));
+  if (created) co_return created;
+  List again;  // another process may have been faster
+  there = co_await database.execute(probe, std::move(again));
+  if (there) co_return Result<void>();
+  co_return created;
+}
+
 std::shared_ptr<IdempotentRepository> make_sql_idempotent_repository(sql::Database& database,
-                                                                     std::string table, bool create_table) {
-  return std::make_shared<SqlIdempotentRepository>(database, std::move(table), create_table);
+                                                                     const std::string& table) {
+  return std::make_shared<SqlIdempotentRepository>(database, table);
 }
 
 void register_sql_idempotent(Registry& registry) {

@@ -17,8 +17,11 @@ class Registry;
 // Creates the inbox table where it does not exist. The table name must be checked by the caller.
 std::string inbox_ddl(sql::Dialect dialect, const std::string& table);
 
+// Creates it unless it is there.
+async<Result<void>> prepare_inbox(sql::Database& database, std::string table);
+
 std::shared_ptr<IdempotentRepository> make_sql_idempotent_repository(sql::Database& database,
-                                                                     std::string table, bool create_table);
+                                                                     const std::string& table);
 
 // The bean type `drom.sqlIdempotentRepository`, also under Camel's class names.
 void register_sql_idempotent(Registry& registry);

@@ -56,7 +56,7 @@ WHERE t.status = 'due'{buckets}
   AND (t.available_at IS NULL OR {available_past})
   AND NOT {busy_ids} AND coalesce(t.key, '') NOT IN {busy_keys}
   AND NOT EXISTS (SELECT 1 FROM {table} AS w
-    WHERE w.next_attempt_at IS NOT NULL AND w.key = t.key AND w.key <> '' AND w.id < t.id AND NOT {blocker_past})
+    WHERE w.next_attempt_at IS NOT NULL AND w.key = t.key AND w.key <> '' AND w.id < t.id AND NOT {blocker_past}{fence})
 ORDER BY t.id LIMIT $3{bigint})";
   return fill(text, {{"table", table},
                      {"buckets", some ? " AND " + in_ids(dialect, "t.bucket", "$4") : ""},
@@ -65,6 +65,7 @@ ORDER BY t.id LIMIT $3{bigint})";
                      {"blocker_past", is_past(dialect, "w.next_attempt_at")},
                      {"busy_ids", in_ids(dialect, "t.id", "$1")},
                      {"busy_keys", in_texts(dialect, "$2")},
+                     {"fence", dialect == Dialect::postgres ? " OFFSET 0" : ""},  // one index probe per row
                      {"bigint", dialect == Dialect::postgres ? "::bigint" : ""}});
 }
 
@@ -278,6 +279,11 @@ VALUES (coalesce($1{text}, {uuid}), $2{text}, $3{text}, $4{text}, $5{bytes}, $6{
        {"bytes", postgres ? "::bytea" : ""},
        {"uuid", new_uuid(dialect)},
        {"available", after(dialect, "$7")}});
+  // Without fresh statistics PostgreSQL would collect and sort the whole backlog for every read.
+  if (postgres)
+    out.before_read =
+        "SELECT set_config('enable_sort', 'off', true), set_config('enable_bitmapscan', 'off', true), "
+        "set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)";
   out.read_all = read_statement(dialect, table, false);
   out.read_some = read_statement(dialect, table, true);
   out.mark_sent = fill(

@@ -32,6 +32,7 @@ struct Statements {
   // $7 delay in ms or null.
   std::string insert;
 
+  std::string before_read;  // in the same transaction; "" where not needed
   // $1 busy ids, $2 busy keys, $3 limit, [$4 buckets]. Columns: RowColumn below.
   std::string read_all;
   std::string read_some;

@@ -205,6 +205,7 @@ async<relay::DataAnswer> OutboxStore::data(DataTrip trip, Error* failure) {
   const size_t marks_end = commands.size();
   if (trip.purge > 0)
     commands.push_back({statements_.purge, {static_cast<int64_t>(trip.purge), int64_t{options_.retention.count()}}});
+  if (trip.read && !statements_.before_read.empty()) commands.push_back({statements_.before_read, {}});
   if (trip.read) commands.push_back(read(*trip.read));
 
   relay::DataAnswer answer;
