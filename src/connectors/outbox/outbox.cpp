@@ -1,0 +1,233 @@
+#include "connectors/outbox/outbox.hpp"
+
+#include "connectors/outbox/outbox_endpoint.hpp"
+#include "drom/spi/registry.hpp"
+#include "spi/step_support.hpp"
+#include "sql/data_source.hpp"
+
+namespace drom {
+namespace {
+
+using outbox::OutboxOptions;
+using outbox::OutboxServices;
+
+class OutboxEndpoint final : public Endpoint {
+ public:
+  OutboxEndpoint(OutboxServices services, OutboxOptions options)
+      : services_(services), options_(std::move(options)) {}
+  std::string uri() const override { return options_.uri; }
+  Result<std::unique_ptr<Consumer>> make_consumer() override {
+    return outbox::make_consumer(services_, options_);
+  }
+  Result<std::unique_ptr<Producer>> make_producer() override {
+    return outbox::make_producer(services_, options_);
+  }
+
+ private:
+  OutboxServices services_;
+  OutboxOptions options_;
+};
+
+std::vector<OptionSpec> common_part() {
+  return {
+      {.name = "name",
+       .doc = "Name of the outbox; its table is outbox_NAME.",
+       .example = "orders",
+       .required = true,
+       .path = true},
+      {.name = "dataSource",
+       .type = OptionType::reference,
+       .doc = "Data source that holds the table; not needed when there is only one.",
+       .example = "#orders"},
+      {.name = "table",
+       .doc = "Table to use instead of outbox_NAME, with an optional schema.",
+       .example = "sales.outbox"},
+      {.name = "createTable",
+       .type = OptionType::boolean,
+       .doc = "Whether the table and drom_lease are created when they do not exist.",
+       .fallback = "true"},
+  };
+}
+
+std::vector<OptionSpec> producer_part() {
+  return {
+      {.name = "key",
+       .type = OptionType::expression,
+       .doc = "Key of the event: events of one key are delivered in order. Without it the key of the "
+              "exchange is taken, which a relay or Kafka route sets; an empty key means no order.",
+       .example = "${body[id]}"},
+      {.name = "type",
+       .type = OptionType::expression,
+       .doc = "Type of the event, which receivers see as the header eventType.",
+       .example = "order.created"},
+      {.name = "eventId",
+       .type = OptionType::expression,
+       .doc = "Identity of the event, stable over redeliveries; a new UUID by default.",
+       .example = "${header.requestId}"},
+      {.name = "delay",
+       .type = OptionType::expression,
+       .doc = "How long the event waits before it becomes due: a duration, milliseconds or a date. It "
+              "does not hold back other events of its key.",
+       .example = "30m"},
+      {.name = "headers",
+       .type = OptionType::list,
+       .doc = "Headers to store: names, prefixes with a star, or a star for all except credentials and "
+              "headers of one hop; content-type, traceparent and tracestate always travel.",
+       .fallback = "*",
+       .example = "tenant,x-*"},
+  };
+}
+
+std::vector<OptionSpec> relay_part() {
+  return {
+      {.name = "maximumAttempts",
+       .type = OptionType::integer,
+       .doc = "How often an event is tried before failurePolicy applies; 0 means without end. Attempts "
+              "that found nobody at the other end do not count.",
+       .fallback = "10",
+       .minimum = 0},
+      {.name = "initialDelay",
+       .type = OptionType::duration,
+       .doc = "Wait before the second attempt.",
+       .fallback = "1s",
+       .minimum = 0},
+      {.name = "multiplier",
+       .type = OptionType::number,
+       .doc = "Factor by which the wait grows from attempt to attempt.",
+       .fallback = "2",
+       .minimum = 1},
+      {.name = "maxDelay",
+       .type = OptionType::duration,
+       .doc = "Longest wait between two attempts.",
+       .fallback = "5m",
+       .minimum = 1},
+      {.name = "failurePolicy",
+       .type = OptionType::enumeration,
+       .doc = "What happens after the last attempt, or at once when the payload is wrong or refused for "
+              "good: skip makes the row dead and goes on with its key, park keeps the key waiting for a "
+              "person, block tries for ever and keeps the key waiting.",
+       .fallback = "skip",
+       .values = {"skip", "park", "block"}},
+      {.name = "sentPolicy",
+       .type = OptionType::enumeration,
+       .doc = "What happens to delivered rows: mark keeps them as sent for sentRetention, delete removes "
+              "them at once and is faster.",
+       .fallback = "mark",
+       .values = {"mark", "delete"}},
+      {.name = "sentRetention",
+       .type = OptionType::duration,
+       .doc = "How long rows marked as sent are kept; 0 keeps them for ever.",
+       .fallback = "1d",
+       .minimum = 0},
+      {.name = "maxInFlight",
+       .type = OptionType::integer,
+       .doc = "How many events may be on their way through the route at once, each of another key.",
+       .fallback = "64",
+       .minimum = 1,
+       .maximum = 10000},
+      {.name = "batchSize",
+       .type = OptionType::integer,
+       .doc = "How many rows are read from the table at once.",
+       .fallback = "512",
+       .minimum = 1,
+       .maximum = 100000},
+      {.name = "lease",
+       .type = OptionType::duration,
+       .doc = "How long a relay keeps its share of the keys without a sign of life, before others take "
+              "over (not SQLite files, where the lock of a dead process is free at once).",
+       .fallback = "10s",
+       .minimum = 100},
+      {.name = "maxPollDelay",
+       .type = OptionType::duration,
+       .doc = "Longest pause between two looks at an idle table; writers in this process wake the relay "
+              "at once.",
+       .fallback = "1s",
+       .minimum = 1},
+  };
+}
+
+ConfigSpec outbox_spec() {
+  ConfigSpec spec;
+  spec.name = "outbox";
+  spec.title = "Outbox";
+  spec.doc =
+      "A table of events beside the business data (transactional outbox). `to: outbox:orders` inserts "
+      "the message as a row in the current transaction: the event exists exactly when the business "
+      "change does. `from: outbox:orders` is the relay: it hands every committed row to its route and "
+      "marks it as sent when the route has ended well, retries with growing waits when it failed, and "
+      "keeps events of one key in order, also with several relays. Delivery is at least once: after a "
+      "crash an event may come again, with the same eventId, which an idempotentConsumer takes as key. "
+      "Other programs, in any language, insert with a plain INSERT INTO outbox_orders (key, type, "
+      "payload). Bodies that are neither text nor bytes are stored as JSON text.";
+  spec.syntax = "outbox:name";
+  spec.consumes = spec.produces = true;
+  for (auto part : {common_part(), producer_part(), relay_part()})
+    for (OptionSpec& option : part) spec.options.push_back(std::move(option));
+  spec.example =
+      "- route:\n"
+      "    from:\n"
+      "      uri: direct:place\n"
+      "      steps:\n"
+      "        - transacted:\n"
+      "            steps:\n"
+      "              - to: \"sql:insert into orders(id) values (:#${body[id]})\"\n"
+      "              - to: \"outbox:orders?key=${body[id]}&type=order.created\"\n"
+      "- route:\n"
+      "    from:\n"
+      "      uri: outbox:orders\n"
+      "      steps:\n"
+      "        - to: seda:shipping\n";
+  return spec;
+}
+
+OnExhausted failure_policy(const std::string& text) {
+  if (text == "park") return OnExhausted::park;
+  if (text == "block") return OnExhausted::block;
+  return OnExhausted::skip;
+}
+
+RelayPolicy relay_policy(const Config& config) {
+  RelayPolicy policy;
+  policy.read_max = static_cast<size_t>(config.integer("batchSize"));
+  policy.mark_max = policy.read_max;
+  policy.attempts_max = static_cast<int>(config.integer("maximumAttempts"));
+  policy.retry.initial = config.duration("initialDelay");
+  policy.retry.multiplier = config.number("multiplier");
+  policy.retry.maximum = config.duration("maxDelay");
+  policy.on_exhausted = failure_policy(config.text("failurePolicy"));
+  policy.lease = config.duration("lease");
+  policy.poll_max = config.duration("maxPollDelay");
+  policy.poll_min = std::min(policy.poll_min, policy.poll_max);
+  return policy;
+}
+
+Result<std::unique_ptr<Endpoint>> make_outbox(const Config& config, BuildContext& context) {
+  Result<std::string> table = config.given("table") ? outbox::checked_table(config.text("table"))
+                                                    : outbox::default_table(config.text("name"));
+  if (!table) return std::move(table.error());
+  Result<sql::Database*> database = sql::find_data_source(context.registry(), config.text("dataSource"));
+  if (!database) return std::move(database.error());
+
+  OutboxOptions options;
+  options.uri = "outbox:" + config.text("name");
+  options.table = std::move(*table);
+  options.create_table = config.flag("createTable");
+  options.key = config.expression("key");
+  options.type = config.expression("type");
+  options.event_id = config.expression("eventId");
+  options.delay = config.expression("delay");
+  options.headers = config.list("headers");
+  options.policy = relay_policy(config);
+  options.sent = config.text("sentPolicy") == "delete" ? outbox::SentPolicy::remove : outbox::SentPolicy::mark;
+  options.retention = config.duration("sentRetention");
+  if (options.sent == outbox::SentPolicy::mark && options.retention.count() > 0) options.policy.purge_max = 5000;
+  options.in_flight_max = static_cast<size_t>(config.integer("maxInFlight"));
+  OutboxServices services{**database, context.io(), context.clock(), context.log(), context.rng()};
+  return std::unique_ptr<Endpoint>(std::make_unique<OutboxEndpoint>(services, std::move(options)));
+}
+
+}  // namespace
+
+void register_outbox(Registry& registry) { registry.add(ComponentInfo{"outbox", outbox_spec, make_outbox, {}}); }
+
+}  // namespace drom

@@ -1,0 +1,44 @@
+// The two ends of an outbox; made by the endpoint in outbox.cpp.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "connectors/outbox/outbox_message.hpp"
+#include "connectors/outbox/outbox_sql.hpp"
+#include "drom/spi/build_context.hpp"
+#include "drom/spi/endpoint.hpp"
+#include "machines/outbox_relay.hpp"
+
+namespace drom::outbox {
+
+struct OutboxOptions {
+  std::string uri;
+  std::string table;
+  bool create_table = true;
+  // Producer.
+  ExpressionPtr key;  // null: Exchange::key
+  ExpressionPtr type;
+  ExpressionPtr event_id;
+  ExpressionPtr delay;
+  std::vector<std::string> headers;
+  // Consumer.
+  RelayPolicy policy;
+  SentPolicy sent = SentPolicy::mark;
+  milliseconds retention{0};
+  size_t in_flight_max = 64;
+};
+
+// What the shard offers to both ends; they all outlive the endpoint.
+struct OutboxServices {
+  sql::Database& database;
+  boost::asio::io_context& io;
+  Clock& clock;
+  Log& log;
+  Rng& rng;
+};
+
+std::unique_ptr<Producer> make_producer(const OutboxServices& services, const OutboxOptions& options);
+std::unique_ptr<Consumer> make_consumer(const OutboxServices& services, const OutboxOptions& options);
+
+}  // namespace drom::outbox

@@ -1,0 +1,142 @@
+// Inserts rows: in the exchange's unit of work when it has one, else in a transaction of its own.
+#include "connectors/outbox/outbox_endpoint.hpp"
+#include "connectors/outbox/outbox_store.hpp"
+#include "drom/rt/unit_of_work.hpp"
+
+namespace drom::outbox {
+namespace {
+
+// A delay: a duration text ("5s"), milliseconds, or the moment when the row becomes due.
+Result<Value> delay_ms(const Value& value, WallTime now) {
+  if (value.is_null()) return Value();
+  if (const WallTime* at = value.as_time())
+    return Value(int64_t{std::chrono::ceil<milliseconds>(*at - now).count()});
+  if (const auto number = value.to_int()) return Value(*number);
+  Result<milliseconds> parsed = parse_duration(value.to_text());
+  if (!parsed) return std::move(parsed.error());
+  return Value(int64_t{parsed->count()});
+}
+
+class OutboxProducer final : public Producer {
+ public:
+  OutboxProducer(const OutboxServices& services, const OutboxOptions& options)
+      : database_(services.database),
+        clock_(services.clock),
+        options_(options),
+        filter_(options.headers),
+        channel_(wake_channel(options.table)),
+        insert_(make_statements(database_.dialect(), options.table, options.sent).insert) {}
+
+  async<Result<void>> open() override {
+    if (prepared_) co_return Result<void>();
+    Result<void> prepared = co_await prepare_tables(database_, options_.table, options_.create_table);
+    prepared_ = prepared.ok();
+    co_return prepared;
+  }
+
+  async<> run(Batch& batch, Scope& scope) override {
+    if (!prepared_) {  // the database was away when the route started
+      Result<void> opened = co_await open();
+      if (!opened) {
+        for (Exchange& exchange : batch) exchange.fail(opened.error());
+        co_return;
+      }
+    }
+    // Neighbours that share their unit of work (or have none) go in one trip.
+    size_t first = 0;
+    while (first < batch.size()) {
+      size_t end = first + 1;
+      while (end < batch.size() && batch[end].unit == batch[first].unit) ++end;
+      co_await insert(batch, first, end, scope);
+      first = end;
+    }
+  }
+
+ private:
+  async<> insert(Batch& batch, size_t first, size_t end, Scope& scope) {
+    std::vector<sql::Command> commands;
+    std::vector<Exchange*> members;
+    for (size_t i = first; i < end; ++i) {
+      Result<sql::Command> command = row(batch[i], scope);
+      if (!command) {
+        batch[i].fail(std::move(command.error()));
+        continue;
+      }
+      commands.push_back(std::move(*command));
+      members.push_back(&batch[i]);
+    }
+    if (members.empty()) co_return;
+    std::vector<sql::Command> again;
+    if (members.size() > 1 && !members.front()->unit) again = commands;
+    Result<std::vector<sql::Rows>> inserted =
+        co_await sql::execute_all(*members.front(), database_, std::move(commands));
+    if (inserted) {
+      announce(*members.front());
+      co_return;
+    }
+    if (again.empty()) {
+      for (Exchange* exchange : members) exchange->fail(inserted.error());
+      co_return;
+    }
+    // One bad row must cost only itself.
+    for (size_t i = 0; i < members.size(); ++i) {
+      std::vector<sql::Command> one;
+      one.push_back(std::move(again[i]));
+      Result<std::vector<sql::Rows>> single = co_await sql::execute_all(*members[i], database_, std::move(one));
+      if (!single) members[i]->fail(std::move(single.error()));
+      else announce(*members[i]);
+    }
+  }
+
+  // Relays of this process look at once, but not before the row is there.
+  void announce(Exchange& exchange) {
+    if (!exchange.unit) {
+      database_.signal(channel_);
+      return;
+    }
+    exchange.unit->on_commit([&database = database_, channel = channel_] { database.signal(channel); });
+  }
+
+  Result<sql::Command> row(const Exchange& exchange, const Scope& scope) const {
+    const EvalScope eval = scope.eval();
+    Value key(exchange.key), type, event_id, delay;
+    for (auto& [expression, target] :
+         {std::pair(&options_.key, &key), std::pair(&options_.type, &type),
+          std::pair(&options_.event_id, &event_id), std::pair(&options_.delay, &delay)}) {
+      if (!*expression) continue;
+      Result<Value> value = (*expression)->evaluate(exchange, eval);
+      if (!value) return std::move(value.error());
+      *target = std::move(*value);
+    }
+    Result<Value> ms = delay_ms(delay, clock_.wall());
+    if (!ms) return std::move(ms.error());
+    StoredBody body = store_body(exchange.message.body);
+    Value headers = store_headers(exchange.message.headers, filter_, body.json);
+    sql::Command out;
+    out.sql = insert_;
+    out.params = {text_or_null(event_id), text_or_null(key), text_or_null(type), std::move(body.text),
+                  std::move(body.bytes), std::move(headers), std::move(*ms)};
+    return out;
+  }
+
+  static Value text_or_null(const Value& value) {
+    std::string text = value.to_text();
+    return text.empty() ? Value() : Value(std::move(text));
+  }
+
+  sql::Database& database_;
+  Clock& clock_;
+  OutboxOptions options_;
+  HeaderFilter filter_;
+  std::string channel_;
+  std::string insert_;
+  bool prepared_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Producer> make_producer(const OutboxServices& services, const OutboxOptions& options) {
+  return std::make_unique<OutboxProducer>(services, options);
+}
+
+}  // namespace drom::outbox

@@ -1,0 +1,78 @@
+// The SQL of an outbox in both dialects, in one place: the public table contract (DDL), and the
+// statements of producer, relay and admin. Table names are checked before they get into a text;
+// values are always bound. Pure; any thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "drom/base/error.hpp"
+#include "drom/sql/database.hpp"
+
+namespace drom::outbox {
+
+// `name` or `schema.name` of ASCII letters, digits and underscores, so that it may stand in SQL.
+Result<std::string> checked_table(std::string_view table);
+// outbox_<name>; what `outbox:name` uses without the option `table`.
+Result<std::string> default_table(std::string_view name);
+
+// Creates the outbox table, its indexes and drom_lease where they do not exist. The public contract:
+// any program inserts with `INSERT INTO outbox_orders (key, type, payload) VALUES (...)`; every other
+// column has a default.
+std::string outbox_ddl(sql::Dialect dialect, std::string_view table);
+
+// The channel of wake-up hints between writers and relays of one table.
+std::string wake_channel(std::string_view table);
+
+enum class SentPolicy : uint8_t { mark, remove };
+
+struct Statements {
+  std::string exists;       // $1 table; a row when the table exists
+  // $1 event id or null, $2 key, $3 type, $4 payload text, $5 payload bytes, $6 headers JSON,
+  // $7 delay in ms or null.
+  std::string insert;
+
+  std::string before_read;  // in the same transaction; "" where not needed
+  // $1 busy ids, $2 busy keys, $3 limit, [$4 buckets]. Columns: RowColumn below.
+  std::string read_all;
+  std::string read_some;
+  std::string mark_sent;    // $1 ids, $2 resource, $3 owner, $4 token
+  std::string lock_lease;   // $1 resource, $2 owner; "" where writers exclude each other anyway
+  std::string mark_failed;  // $1 JSON list of {id, token, status, attempts, delay, error}, $2, $3
+  std::string purge;        // $1 limit, $2 age in ms
+
+  // $1 resource, $2 owner, $3 lease in ms.
+  std::string heartbeat;
+  std::string renew;        // returns bucket, token
+  std::string claim;        // and $4 limit, $5 force (1: although not expired); returns bucket, token
+  std::string count_relays; // $1
+  std::string forget_relays;
+  std::string give_back;    // $1, $2, $3 buckets
+  std::string give_back_all;  // $1, $2
+  std::string leave;          // $1, $2
+};
+
+Statements make_statements(sql::Dialect dialect, const std::string& table, SentPolicy sent);
+
+// The columns of read_all and read_some.
+enum RowColumn : size_t {
+  kColId,
+  kColBucket,
+  kColEventId,
+  kColKey,
+  kColType,
+  kColPayload,
+  kColPayloadBytes,
+  kColHeaders,
+  kColAttempts,
+  kColCreatedAt,
+};
+
+// Lists as one bound parameter: JSON for SQLite, an array literal for PostgreSQL.
+std::string id_list(sql::Dialect dialect, const std::vector<int64_t>& ids);
+// Pieces of SQL that differ; admin statements use them too.
+std::string in_ids(sql::Dialect dialect, std::string_view column, std::string_view parameter);
+std::string time_now(sql::Dialect dialect);
+std::string is_past(sql::Dialect dialect, std::string_view column);
+
+}  // namespace drom::outbox

@@ -1,0 +1,238 @@
+#include "connectors/outbox/outbox_store.hpp"
+
+#include <map>
+
+#include "drom/base/json.hpp"
+
+namespace drom::outbox {
+namespace {
+
+constexpr size_t kErrorTextMax = 2000;
+
+int64_t integer(const Value& value) { return value.to_int().value_or(0); }
+
+// For a JSON text that every database accepts: no NUL, bounded, not cut inside a character.
+std::string error_text(std::string text) {
+  std::erase(text, '\0');
+  if (text.size() <= kErrorTextMax) return text;
+  size_t end = kErrorTextMax;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+  text.resize(end);
+  return text;
+}
+
+std::string_view status_of(FailedMark::To to) {
+  switch (to) {
+    case FailedMark::To::retry: return "due";
+    case FailedMark::To::dead: return "dead";
+    case FailedMark::To::parked: return "parked";
+  }
+  return "due";
+}
+
+void add_holdings(const sql::Rows& rows, LeaseAnswer& answer) {
+  for (const List& row : rows.rows)
+    answer.held.push_back({static_cast<int>(integer(row[0])), integer(row[1])});
+}
+
+Error unusable_table(const std::string& table, const Error& cause) {
+  return Error(ErrorKind::config, "table " + table + " is not an outbox that we can work with: " + cause.what,
+               "`drom outbox init` prints the table definition");
+}
+
+async<Result<bool>> table_exists(sql::Database& database, const Statements& statements, std::string table) {
+  List params;
+  params.push_back(table);
+  Result<sql::Rows> rows = co_await database.execute(statements.exists, std::move(params));
+  if (!rows) co_return std::move(rows.error());
+  co_return !rows->rows.empty();
+}
+
+}  // namespace
+
+async<Result<void>> prepare_tables(sql::Database& database, std::string table, bool create) {
+  const Statements statements = make_statements(database.dialect(), table, SentPolicy::mark);
+  Result<bool> outbox = co_await table_exists(database, statements, table);
+  if (!outbox) co_return std::move(outbox.error());
+  std::string lease_table = "drom_lease";
+  Result<bool> lease = co_await table_exists(database, statements, lease_table);
+  if (!lease) co_return std::move(lease.error());
+  if (!*outbox || !*lease) {
+    if (!create)
+      co_return Error(ErrorKind::config, "table " + (*outbox ? lease_table : table) + " does not exist",
+                      "set createTable=true, or create it with `drom outbox init`");
+    Result<void> created = co_await database.script(outbox_ddl(database.dialect(), table));
+    if (!created) {
+      // Another process may have created it in between; PostgreSQL then reports a conflict.
+      Result<bool> there = co_await table_exists(database, statements, table);
+      if (!there) co_return std::move(there.error());
+      if (!*there) co_return created;
+    }
+  }
+  // A read that finds nothing tells whether all columns are there.
+  List params;
+  params.push_back(id_list(database.dialect(), {}));
+  params.push_back("[]");
+  params.push_back(0);
+  Result<sql::Rows> probe = co_await database.execute(statements.read_all, std::move(params));
+  if (!probe && probe.error().kind == ErrorKind::rejected) co_return unusable_table(table, probe.error());
+  if (!probe) co_return std::move(probe.error());
+  co_return Result<void>();
+}
+
+OutboxStore::OutboxStore(sql::Database& database, Clock& clock, StoreOptions options)
+    : database_(database),
+      clock_(clock),
+      options_(std::move(options)),
+      statements_(make_statements(database.dialect(), options_.table, options_.sent)) {}
+
+async<Result<void>> OutboxStore::open() {
+  if (database_.dialect() != sql::Dialect::sqlite) co_return Result<void>();
+  List none;
+  Result<sql::Rows> rows = co_await database_.execute(
+      "SELECT file FROM pragma_database_list WHERE name = 'main'", std::move(none));
+  if (!rows) co_return std::move(rows.error());
+  const std::string file = rows->rows.empty() ? std::string() : rows->rows[0][0].to_text();
+  // A database in memory belongs to this process; its leases are enough.
+  if (!file.empty()) lock_ = std::make_unique<RelayLock>(file + "-" + options_.table + ".relay");
+  co_return Result<void>();
+}
+
+async<LeaseAnswer> OutboxStore::lease(LeaseRequest request, Error* failure) {
+  LeaseAnswer answer;
+  answer.asked = clock_.steady();
+  if (lock_) {
+    Result<bool> locked = lock_->try_acquire();
+    if (!locked) {
+      *failure = std::move(locked.error());
+      co_return answer;
+    }
+    if (!*locked) {  // another process is the relay: stand by
+      answer.ok = true;
+      co_return answer;
+    }
+  }
+  const Value resource(options_.table);
+  const Value owner(options_.owner);
+  const Value duration(options_.lease.count());
+  std::vector<sql::Command> commands;
+  if (!request.release.empty()) {
+    const std::vector<int64_t> buckets(request.release.begin(), request.release.end());
+    commands.push_back({statements_.give_back, {resource, owner, id_list(database_.dialect(), buckets)}});
+  }
+  commands.push_back({statements_.heartbeat, {resource, owner, duration}});
+  commands.push_back({statements_.forget_relays, {}});
+  const size_t renewed = commands.size();
+  commands.push_back({statements_.renew, {resource, owner, duration}});
+  if (request.claim > 0)
+    commands.push_back({statements_.claim, {resource, owner, duration, request.claim, lock_ ? 1 : 0}});
+  commands.push_back({statements_.count_relays, {resource}});
+  Result<std::vector<sql::Rows>> results = co_await database_.execute_all(std::move(commands));
+  if (!results) {
+    *failure = std::move(results.error());
+    co_return answer;
+  }
+  answer.ok = true;
+  add_holdings((*results)[renewed], answer);
+  if (request.claim > 0) add_holdings((*results)[renewed + 1], answer);
+  // The lock file admits one relay; rows of dead ones must not make it share.
+  if (!lock_ && !results->back().rows.empty())
+    answer.relays = static_cast<int>(integer(results->back().rows[0][0]));
+  co_return answer;
+}
+
+async<LeaseAnswer> OutboxStore::leave(Error* failure) {
+  LeaseAnswer answer;
+  answer.asked = clock_.steady();
+  std::vector<sql::Command> commands;
+  commands.push_back({statements_.give_back_all, {options_.table, options_.owner}});
+  commands.push_back({statements_.leave, {options_.table, options_.owner}});
+  Result<std::vector<sql::Rows>> results = co_await database_.execute_all(std::move(commands));
+  if (!results) {
+    *failure = std::move(results.error());
+    co_return answer;
+  }
+  answer.ok = true;
+  co_return answer;
+}
+
+// One statement for all rows of one token; there is hardly ever more than one.
+void OutboxStore::add_sent_marks(const std::vector<SentMark>& marks,
+                                 std::vector<sql::Command>& commands) const {
+  std::map<int64_t, std::vector<int64_t>> by_token;
+  for (const SentMark& mark : marks) by_token[mark.token].push_back(mark.id);
+  for (const auto& [token, ids] : by_token)
+    commands.push_back({statements_.mark_sent,
+                        {id_list(database_.dialect(), ids), options_.table, options_.owner, token}});
+}
+
+sql::Command OutboxStore::failed_marks(const std::vector<FailedMark>& marks) const {
+  List list;
+  list.reserve(marks.size());
+  for (const FailedMark& mark : marks) {
+    Object entry;
+    entry.append("id", mark.id);
+    entry.append("token", mark.token);
+    entry.append("status", status_of(mark.to));
+    entry.append("attempts", mark.attempts);
+    entry.append("delay", int64_t{mark.delay.count()});
+    entry.append("error", error_text(mark.error));
+    list.push_back(std::move(entry));
+  }
+  return {statements_.mark_failed, {to_json(Value(std::move(list))), options_.table, options_.owner}};
+}
+
+sql::Command OutboxStore::read(const ReadRequest& request) const {
+  const sql::Dialect dialect = database_.dialect();
+  List keys;
+  keys.reserve(request.busy_keys.size());
+  for (const std::string& key : request.busy_keys) keys.push_back(key);
+  List params{id_list(dialect, request.busy_ids), to_json(Value(std::move(keys))),
+              static_cast<int64_t>(request.max)};
+  if (request.all_buckets) return {statements_.read_all, std::move(params)};
+  params.push_back(id_list(dialect, std::vector<int64_t>(request.buckets.begin(), request.buckets.end())));
+  return {statements_.read_some, std::move(params)};
+}
+
+async<relay::DataAnswer> OutboxStore::data(DataTrip trip, Error* failure) {
+  std::vector<sql::Command> commands;
+  // What a failure writes may undo nothing of the next owner: hold the lease while writing it.
+  if (!trip.failed.empty() && !statements_.lock_lease.empty())
+    commands.push_back({statements_.lock_lease, {options_.table, options_.owner}});
+  const size_t first_mark = commands.size();
+  add_sent_marks(trip.sent, commands);
+  if (!trip.failed.empty()) commands.push_back(failed_marks(trip.failed));
+  const size_t marks_end = commands.size();
+  if (trip.purge > 0)
+    commands.push_back({statements_.purge, {static_cast<int64_t>(trip.purge), int64_t{options_.retention.count()}}});
+  if (trip.read && !statements_.before_read.empty()) commands.push_back({statements_.before_read, {}});
+  if (trip.read) commands.push_back(read(*trip.read));
+
+  relay::DataAnswer answer;
+  Result<std::vector<sql::Rows>> results = co_await database_.execute_all(std::move(commands));
+  if (!results) {
+    *failure = std::move(results.error());
+    co_return answer;
+  }
+  answer.ok = true;
+  size_t taken = 0;
+  for (size_t i = first_mark; i < marks_end; ++i) taken += static_cast<size_t>((*results)[i].affected);
+  const size_t wanted = trip.sent.size() + trip.failed.size();
+  answer.refused = wanted > taken ? wanted - taken : 0;
+  if (trip.purge > 0) answer.purged = static_cast<size_t>((*results)[marks_end].affected);
+  if (!trip.read) co_return answer;
+  std::vector<List>& rows = results->back().rows;
+  answer.rows.reserve(rows.size());
+  for (List& row : rows) {
+    RelayRow out;
+    out.id = integer(row[kColId]);
+    out.bucket = static_cast<int>(integer(row[kColBucket]));
+    out.attempts = static_cast<int>(integer(row[kColAttempts]));
+    out.key = row[kColKey].to_text();
+    out.columns = std::move(row);
+    answer.rows.push_back(std::move(out));
+  }
+  co_return answer;
+}
+
+}  // namespace drom::outbox
