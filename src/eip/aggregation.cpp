@@ -56,8 +56,8 @@ MergeRule make(Exchange (*function)(std::optional<Exchange>, Exchange)) {
 }
 
 constexpr std::array<std::string_view, 4> kBuiltIn = {
-    "UseLatestAggregationStrategy", "UseOriginalAggregationStrategy", "GroupedBodyAggregationStrategy",
-    "StringAggregationStrategy"};
+    "UseLatestAggregationStrategy", "UseOriginalAggregationStrategy",
+    "GroupedBodyAggregationStrategy", "StringAggregationStrategy"};
 
 MergeRule built_in(std::string_view name) {
   if (name == kBuiltIn[0]) return use_latest();
@@ -95,7 +95,8 @@ MergeRule merge_rule(const Config& config, MergeRule fallback, BuildContext& con
   std::vector<std::string> known = context.registry().names<AggregationStrategy>();
   known.insert(known.end(), kBuiltIn.begin(), kBuiltIn.end());
   context.diagnostics().error("E0502", config.where("aggregationStrategy"),
-                              "no aggregation strategy '" + written + "'", did_you_mean(name, known));
+                              "no aggregation strategy '" + written + "'",
+                              did_you_mean(name, known));
   return {};
 }
 

@@ -7,9 +7,9 @@ namespace drom {
 namespace {
 
 constexpr std::array<std::string_view, 17> kPure = {
-    "setBody",        "transform",     "setHeader",      "setHeaders",       "setProperty",
-    "setVariable",    "removeHeader",  "removeHeaders",  "removeProperty",   "removeProperties",
-    "removeVariable", "log",           "stop",           "choice",           "filter",
+    "setBody",        "transform",    "setHeader",     "setHeaders",     "setProperty",
+    "setVariable",    "removeHeader", "removeHeaders", "removeProperty", "removeProperties",
+    "removeVariable", "log",          "stop",          "choice",         "filter",
     "pipeline",       "step",
 };
 
@@ -40,7 +40,8 @@ bool may_be_plain(const Pipeline& children, const std::vector<StepSpec>& specs) 
 
 Step step_of(std::unique_ptr<Pipeline> children, const std::vector<StepSpec>& specs) {
   if (!children) return Step();
-  if (may_be_plain(*children, specs)) return Step(std::make_unique<PlainGroup>(std::move(children)));
+  if (may_be_plain(*children, specs))
+    return Step(std::make_unique<PlainGroup>(std::move(children)));
   return Step(std::unique_ptr<AsyncProcessor>(std::move(children)));
 }
 

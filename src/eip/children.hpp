@@ -8,10 +8,10 @@
 
 namespace drom {
 
-// True when a step around `children` may be plain itself: nothing in it waits, and everything in it is
-// a pure rewriting of the message. A plain step is redelivered as a whole; steps that can fail for
-// reasons of their own (process, unmarshal, convertBodyTo, throwException ...) keep their own place
-// in error handling, so a step around them must be a waiting one.
+// True when a step around `children` may be plain itself: nothing in it waits, and everything in it
+// is a pure rewriting of the message. A plain step is redelivered as a whole; steps that can fail
+// for reasons of their own (process, unmarshal, convertBodyTo, throwException ...) keep their own
+// place in error handling, so a step around them must be a waiting one.
 bool may_be_plain(const Pipeline& children, const std::vector<StepSpec>& specs);
 
 // A step that is nothing but its children.

@@ -20,8 +20,8 @@ class Branches {
 
   Pipeline& children(size_t branch) { return *branches_[branch].children; }
 
-  // The first branch whose predicate holds. An exchange whose predicate cannot be evaluated fails and
-  // takes none.
+  // The first branch whose predicate holds. An exchange whose predicate cannot be evaluated fails
+  // and takes none.
   size_t choose(Exchange& exchange, const EvalScope& scope) const {
     const size_t chosen = find(exchange, scope);
     if (!status_property_.empty() && exchange.running())
@@ -66,7 +66,9 @@ class Runs {
   }
   Batch& part() { return part_; }
   size_t branch() const { return chosen_[begin_]; }
-  void put_back() { std::move(part_.begin(), part_.end(), batch_.begin() + static_cast<ptrdiff_t>(begin_)); }
+  void put_back() {
+    std::move(part_.begin(), part_.end(), batch_.begin() + static_cast<ptrdiff_t>(begin_));
+  }
 
  private:
   Batch& batch_;
@@ -148,7 +150,8 @@ ConfigSpec choice_spec() {
   spec.clauses = {when_clause(), otherwise_clause()};
   spec.example =
       "- choice:\n    when:\n      - simple: \"${header.type} == 'order'\"\n        steps:\n"
-      "          - to: \"direct:orders\"\n    otherwise:\n      steps:\n        - log: \"unknown type\"\n";
+      "          - to: \"direct:orders\"\n    otherwise:\n      steps:\n        - log: \"unknown "
+      "type\"\n";
   return spec;
 }
 
@@ -166,7 +169,8 @@ ConfigSpec filter_spec() {
   spec.inline_expression = "expression";
   spec.steps = StepsRule::optional;
   spec.example =
-      "- filter:\n    simple: \"${header.total} > 100\"\n    steps:\n      - to: \"direct:large\"\n";
+      "- filter:\n    simple: \"${header.total} > 100\"\n    steps:\n      - to: "
+      "\"direct:large\"\n";
   return spec;
 }
 

@@ -1,4 +1,4 @@
-#include "eip/eip_fixture.hpp"
+#include "support/eip_fixture.hpp"
 
 namespace drom {
 namespace {
@@ -19,7 +19,9 @@ class Choice : public EipTest {
     if (otherwise) out.clauses.push_back(clause("otherwise", {std::move(*otherwise)}));
     return out;
   }
-  static StepSpec set(std::string text) { return step("setBody").set("expression", constant(std::move(text))); }
+  static StepSpec set(std::string text) {
+    return step("setBody").set("expression", constant(std::move(text)));
+  }
 };
 
 TEST_F(Choice, TakesTheFirstBranchThatHolds) {
@@ -44,14 +46,17 @@ TEST_F(Choice, KeepsTheOrderOfABatchInBothColours) {
         e.message.body = text;
       });
     };
-    const StepSpec spec = waiting ? by_body(note("A"), note("B"), note("C")) : by_body(set("A"), set("B"), set("C"));
+    const StepSpec spec =
+        waiting ? by_body(note("A"), note("B"), note("C")) : by_body(set("A"), set("B"), set("C"));
     Batch batch;
     for (const char* body : {"a", "a", "b", "z", "a"}) batch.push_back(exchange_of(body));
     run(spec, batch);
     std::string bodies;
     for (const Exchange& exchange : batch) bodies += exchange.message.body.to_text();
     EXPECT_EQ(bodies, "AABCA");
-    if (waiting) { EXPECT_EQ(order, "aabza"); }
+    if (waiting) {
+      EXPECT_EQ(order, "aabza");
+    }
   }
 }
 
@@ -66,7 +71,8 @@ TEST_F(Choice, RedeliversTheFailingChildAndNotItsNeighbours) {
   StepSpec spec = step("choice");
   spec.clauses.push_back(clause("when",
                                 {call([&](Exchange&) { ++neighbour; }), call([&](Exchange& e) {
-                                   if (++attempts < 3) e.fail(Error(ErrorKind::transient, "not yet"));
+                                   if (++attempts < 3)
+                                     e.fail(Error(ErrorKind::transient, "not yet"));
                                  })},
                                 "${body} == 'a'"));
   RetryPolicy policy(5);
@@ -112,7 +118,11 @@ TEST_F(LogStep, WritesTheFilledTemplateUnderTheNameOfTheRoute) {
 }
 
 TEST_F(LogStep, TakesLevelNameAndMarker) {
-  run(step("log").set("message", "m").set("loggingLevel", "WARN").set("logName", "audit.${body}").set("marker", "PAY"),
+  run(step("log")
+          .set("message", "m")
+          .set("loggingLevel", "WARN")
+          .set("logName", "audit.${body}")
+          .set("marker", "PAY"),
       exchange_of("eu"));
   ASSERT_EQ(harness.captured.lines.size(), 1U);
   EXPECT_EQ(harness.captured.lines[0].message, "[PAY] m");

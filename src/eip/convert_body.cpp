@@ -15,20 +15,34 @@ struct TypeName {
 };
 // Simple names; packages of Java are cut off before the lookup.
 constexpr TypeName kNames[] = {
-    {"Object", BodyType::any},          {"String", BodyType::text},
-    {"CharSequence", BodyType::text},   {"byte[]", BodyType::bytes},
-    {"[B", BodyType::bytes},            {"InputStream", BodyType::bytes},
-    {"StreamCache", BodyType::bytes},   {"ByteBuffer", BodyType::bytes},
-    {"int", BodyType::int32},           {"Integer", BodyType::int32},
-    {"long", BodyType::int64},          {"Long", BodyType::int64},
-    {"double", BodyType::real},         {"Double", BodyType::real},
-    {"float", BodyType::real},          {"Float", BodyType::real},
-    {"BigDecimal", BodyType::decimal},  {"BigInteger", BodyType::decimal},
-    {"boolean", BodyType::boolean},     {"Boolean", BodyType::boolean},
-    {"Map", BodyType::object},          {"HashMap", BodyType::object},
-    {"LinkedHashMap", BodyType::object}, {"JsonObject", BodyType::object},
-    {"List", BodyType::list},           {"ArrayList", BodyType::list},
-    {"Collection", BodyType::list},     {"JsonArray", BodyType::list},
+    {"Object", BodyType::any},
+    {"String", BodyType::text},
+    {"CharSequence", BodyType::text},
+    {"byte[]", BodyType::bytes},
+    {"[B", BodyType::bytes},
+    {"InputStream", BodyType::bytes},
+    {"StreamCache", BodyType::bytes},
+    {"ByteBuffer", BodyType::bytes},
+    {"int", BodyType::int32},
+    {"Integer", BodyType::int32},
+    {"long", BodyType::int64},
+    {"Long", BodyType::int64},
+    {"double", BodyType::real},
+    {"Double", BodyType::real},
+    {"float", BodyType::real},
+    {"Float", BodyType::real},
+    {"BigDecimal", BodyType::decimal},
+    {"BigInteger", BodyType::decimal},
+    {"boolean", BodyType::boolean},
+    {"Boolean", BodyType::boolean},
+    {"Map", BodyType::object},
+    {"HashMap", BodyType::object},
+    {"LinkedHashMap", BodyType::object},
+    {"JsonObject", BodyType::object},
+    {"List", BodyType::list},
+    {"ArrayList", BodyType::list},
+    {"Collection", BodyType::list},
+    {"JsonArray", BodyType::list},
 };
 
 std::string_view simple_name(std::string_view name) {
@@ -93,8 +107,10 @@ ConfigSpec convert_spec() {
   spec.name = "convertBodyTo";
   spec.title = "Convert Body To";
   spec.doc =
-      "Converts the body to a type: String, byte[], Integer, Long, Double, Boolean, BigDecimal, Map or "
-      "List, by Java's names with or without package. Map and List are read from JSON text. What does "
+      "Converts the body to a type: String, byte[], Integer, Long, Double, Boolean, BigDecimal, "
+      "Map or "
+      "List, by Java's names with or without package. Map and List are read from JSON text. What "
+      "does "
       "not fit fails with kind data.";
   OptionSpec type = required_option("type", OptionType::text, "The type.");
   type.example = "java.lang.String";
@@ -115,7 +131,8 @@ Step make_convert(const StepSpec&, const Config& config, BuildContext& context) 
     std::vector<std::string> known;
     for (const TypeName& entry : kNames) known.emplace_back(entry.name);
     std::string hint = did_you_mean(simple_name(name), known);
-    if (hint.empty()) hint = "use String, byte[], Integer, Long, Double, Boolean, BigDecimal, Map or List";
+    if (hint.empty())
+      hint = "use String, byte[], Integer, Long, Double, Boolean, BigDecimal, Map or List";
     context.diagnostics().error("E0505", config.where("type"), "unknown type '" + name + "'",
                                 std::move(hint));
     return Step();

@@ -1,5 +1,6 @@
-// convertBodyTo: gives the body the type that a Java or short name stands for. Never rounds and never
-// guesses: what does not fit fails the exchange with kind data and keeps the body as it was. Plain.
+// convertBodyTo: gives the body the type that a Java or short name stands for. Never rounds and
+// never guesses: what does not fit fails the exchange with kind data and keeps the body as it was.
+// Plain.
 #pragma once
 
 #include <string_view>
@@ -10,7 +11,18 @@ namespace drom {
 
 class Registry;
 
-enum class BodyType : uint8_t { any, text, bytes, int32, int64, real, decimal, boolean, object, list };
+enum class BodyType : uint8_t {
+  any,
+  text,
+  bytes,
+  int32,
+  int64,
+  real,
+  decimal,
+  boolean,
+  object,
+  list
+};
 
 // "java.lang.String", "String", "byte[]", "int", "java.util.Map" ...; nullopt when unknown.
 std::optional<BodyType> body_type(std::string_view name);

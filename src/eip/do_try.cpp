@@ -41,8 +41,8 @@ class DoTry final : public AsyncProcessor {
   }
 
  private:
-  // The clause for the error of the exchange, which then is caught; null leaves the exchange failed.
-  // onWhen sees the exchange as doCatch would, with ${exception.message}.
+  // The clause for the error of the exchange, which then is caught; null leaves the exchange
+  // failed. onWhen sees the exchange as doCatch would, with ${exception.message}.
   Catch* find(Exchange& exchange, const EvalScope& eval) {
     for (Catch& clause : parts_.catches) {
       if (!clause.names(*exchange.error)) continue;
@@ -88,9 +88,10 @@ ConfigSpec catch_clause() {
   clause.name = "doCatch";
   clause.title = "Do Catch";
   clause.doc = "What to do with errors of certain kinds.";
-  OptionSpec exception = required_option(
-      "exception", OptionType::list,
-      "Names of errors: Java classes, our kinds (data, transient, timeout, not_connected, rejected), or types given by throwException.");
+  OptionSpec exception =
+      required_option("exception", OptionType::list,
+                      "Names of errors: Java classes, our kinds (data, transient, timeout, "
+                      "not_connected, rejected), or types given by throwException.");
   exception.example = "java.io.IOException";
   clause.options.push_back(std::move(exception));
   clause.options.push_back(
@@ -114,8 +115,10 @@ ConfigSpec do_try_spec() {
   spec.name = "doTry";
   spec.title = "Do Try";
   spec.doc =
-      "Handles errors of its steps on the spot: the first doCatch that names the error takes it, and "
-      "the message goes on after the block. The route's error handler is off inside; an error that no "
+      "Handles errors of its steps on the spot: the first doCatch that names the error takes it, "
+      "and "
+      "the message goes on after the block. The route's error handler is off inside; an error that "
+      "no "
       "doCatch takes fails the block and goes there.";
   spec.steps = StepsRule::required;
   spec.clauses = {catch_clause(), finally_clause()};

@@ -89,7 +89,8 @@ async<> fan_out(Exchange& original, PartSource& parts, const FanOutOptions& opti
   const bool in_transaction = original.unit != nullptr;
   Gathering gathering(options, options.stop_on_exception || in_transaction);
   size_t taken = 0;
-  const size_t at_once = options.parallel && !in_transaction ? std::min(parts.size(), kParallelMax) : 1;
+  const size_t at_once =
+      options.parallel && !in_transaction ? std::min(parts.size(), kParallelMax) : 1;
   if (at_once > 1) {
     std::vector<async<>> workers;
     for (size_t i = 0; i < at_once; ++i) workers.push_back(work(parts, taken, gathering, scope));

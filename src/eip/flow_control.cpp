@@ -38,7 +38,8 @@ class ThrowException final : public Processor {
   ExpressionPtr message_;  // null: the type
 };
 
-// Marks the transaction and ends the walk through it; `transacted` then rolls back without an error.
+// Marks the transaction and ends the walk through it; `transacted` then rolls back without an
+// error.
 class Rollback final : public Processor {
  public:
   void run(Batch& batch, Scope&) override {
@@ -100,16 +101,18 @@ ConfigSpec throw_spec() {
   spec.name = "throwException";
   spec.title = "Throw Exception";
   spec.doc =
-      "Fails the message. onException and doCatch find the error by `exceptionType`; Java names that "
+      "Fails the message. onException and doCatch find the error by `exceptionType`; Java names "
+      "that "
       "stand for network errors and timeouts count as such, all others as rejected.";
-  OptionSpec type = option("exceptionType", OptionType::text, "Name of the error, by habit a Java class.",
-                           "java.lang.Exception");
+  OptionSpec type = option("exceptionType", OptionType::text,
+                           "Name of the error, by habit a Java class.", "java.lang.Exception");
   type.example = "java.lang.IllegalArgumentException";
   spec.options.push_back(std::move(type));
   spec.options.push_back(option("message", OptionType::text,
                                 "What happened, with ${...} filled in; by default the type."));
   spec.example =
-      "- throwException:\n    exceptionType: com.acme.OutOfStock\n    message: \"no ${header.item} left\"\n";
+      "- throwException:\n    exceptionType: com.acme.OutOfStock\n    message: \"no ${header.item} "
+      "left\"\n";
   return spec;
 }
 
@@ -118,8 +121,10 @@ ConfigSpec rollback_spec() {
   spec.name = "rollback";
   spec.title = "Rollback";
   spec.doc =
-      "Undoes the transaction. By default the message fails with a RollbackExchangeException, which "
-      "rolls back like any error; with markRollbackOnly it ends without an error, so that nothing is "
+      "Undoes the transaction. By default the message fails with a RollbackExchangeException, "
+      "which "
+      "rolls back like any error; with markRollbackOnly it ends without an error, so that nothing "
+      "is "
       "redelivered.";
   spec.options = {
       option("message", OptionType::text, "What the error says, with ${...} filled in."),
@@ -142,7 +147,8 @@ ConfigSpec delay_spec() {
   expression.example = "1000";
   spec.options.push_back(std::move(expression));
   spec.options.push_back(option("asyncDelayed", OptionType::boolean,
-                                "Accepted for Camel's sake; waiting never blocks a thread.", "true"));
+                                "Accepted for Camel's sake; waiting never blocks a thread.",
+                                "true"));
   spec.options.push_back(option("callerRunsWhenRejected", OptionType::boolean,
                                 "Accepted for Camel's sake; nothing is rejected.", "true"));
   spec.inline_expression = "expression";

@@ -24,7 +24,8 @@ class IdempotentConsumer final : public AsyncProcessor {
       : options_(std::move(options)), repository_(repository), children_(std::move(children)) {}
 
   async<> run(Batch& batch, Scope& scope) override {
-    if (options_.name.empty()) options_.name = std::string(scope.route) + "/" + std::string(scope.step);
+    if (options_.name.empty())
+      options_.name = std::string(scope.route) + "/" + std::string(scope.step);
     for (Exchange& exchange : batch) co_await handle(exchange, scope);
   }
 
@@ -64,8 +65,8 @@ class IdempotentConsumer final : public AsyncProcessor {
     return key;
   }
 
-  // True when the message is new. Eager: the key is taken before the block, so that a second delivery
-  // at the same time is a duplicate already.
+  // True when the message is new. Eager: the key is taken before the block, so that a second
+  // delivery at the same time is a duplicate already.
   async<Result<bool>> claim(const std::string& key, Exchange& exchange) {
     if (options_.eager) {
       Result<bool> added = co_await repository_.add(options_.name, key, exchange);
@@ -97,8 +98,10 @@ class IdempotentConsumer final : public AsyncProcessor {
     if (!options_.remove_on_failure && exchange.error->kind != ErrorKind::cancelled) co_return;
     const Result<void> removed = co_await repository_.remove(options_.name, key, exchange);
     if (!removed)
-      scope.log.warn(scope.route, "the key of a failed message could not be removed, its redelivery will "
-                                  "be taken for a duplicate: " + removed.error().message());
+      scope.log.warn(scope.route,
+                     "the key of a failed message could not be removed, its redelivery will "
+                     "be taken for a duplicate: " +
+                         removed.error().message());
   }
 
   Options options_;
@@ -113,14 +116,17 @@ ConfigSpec idempotent_consumer_spec() {
   spec.name = "idempotentConsumer";
   spec.title = "Idempotent Consumer";
   spec.doc =
-      "Runs its steps once per key, however often a message is delivered. A message whose key is known "
-      "skips the steps and goes on after the block. With a SQL repository inside `transacted`, key and "
+      "Runs its steps once per key, however often a message is delivered. A message whose key is "
+      "known "
+      "skips the steps and goes on after the block. With a SQL repository inside `transacted`, key "
+      "and "
       "effect commit together: the inbox. If the steps fail, the key is given back, so that a "
-      "redelivery is not a duplicate. Give the step an id or a name: keys are kept under it, and an id "
+      "redelivery is not a duplicate. Give the step an id or a name: keys are kept under it, and "
+      "an id "
       "made by the engine changes when the route does.";
-  OptionSpec expression = required_option(
-      "expression", OptionType::expression,
-      "The key that tells messages apart; evaluated once, before the steps.");
+  OptionSpec expression =
+      required_option("expression", OptionType::expression,
+                      "The key that tells messages apart; evaluated once, before the steps.");
   expression.example = "${header.messageId}";
   OptionSpec repository = required_option("idempotentRepository", OptionType::reference,
                                           "The repository (bean) that remembers the keys.");
@@ -131,15 +137,19 @@ ConfigSpec idempotent_consumer_spec() {
       option("name", OptionType::text,
              "The consumer under which keys are kept; by default route id and step id."),
       option("eager", OptionType::boolean,
-             "Takes the key before the steps, so that the same message at the same time is a duplicate; "
+             "Takes the key before the steps, so that the same message at the same time is a "
+             "duplicate; "
              "false takes it afterwards.",
              "true"),
-      option("skipDuplicate", OptionType::boolean,
-             "False runs the steps for duplicates too; they carry the property CamelDuplicateMessage.",
+      option(
+          "skipDuplicate", OptionType::boolean,
+          "False runs the steps for duplicates too; they carry the property CamelDuplicateMessage.",
+          "true"),
+      option("removeOnFailure", OptionType::boolean, "Gives the key back when the steps fail.",
              "true"),
-      option("removeOnFailure", OptionType::boolean, "Gives the key back when the steps fail.", "true"),
       option("completionEager", OptionType::boolean,
-             "Accepted for Camel's sake; a key is always confirmed at the end of the block.", "true"),
+             "Accepted for Camel's sake; a key is always confirmed at the end of the block.",
+             "true"),
   };
   spec.inline_expression = "expression";
   spec.steps = StepsRule::required;
@@ -169,7 +179,8 @@ Step make_idempotent_consumer(const StepSpec& spec, const Config& config, BuildC
         did_you_mean(name, context.registry().names<IdempotentRepository>()));
   std::unique_ptr<Pipeline> children = context.build_pipeline(spec.steps);
   if (!repository || !children || !options.key) return Step();
-  return Step(std::make_unique<IdempotentConsumer>(std::move(options), *repository, std::move(children)));
+  return Step(
+      std::make_unique<IdempotentConsumer>(std::move(options), *repository, std::move(children)));
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include <set>
 
 #include "drom/spi/idempotent_repository.hpp"
-#include "eip/eip_fixture.hpp"
+#include "support/eip_fixture.hpp"
 
 namespace drom {
 namespace {
@@ -157,10 +157,11 @@ TEST_F(IdempotentConsumer, WarnsWhenAKeyCannotBeGivenBack) {
 
 // C18: steps that change the header do not change the key.
 TEST_F(IdempotentConsumer, FixesTheKeyAtItsEntry) {
-  StepSpec spec = step("idempotentConsumer", {step("setHeader").set("name", "id").set("expression", constant("x.tmp")),
-                                              call([this](Exchange& e) {
-                                                if (failures-- > 0) e.fail(Error(ErrorKind::transient, "disk"));
-                                              })});
+  StepSpec spec = step("idempotentConsumer",
+                       {step("setHeader").set("name", "id").set("expression", constant("x.tmp")),
+                        call([this](Exchange& e) {
+                          if (failures-- > 0) e.fail(Error(ErrorKind::transient, "disk"));
+                        })});
   spec.set("expression", simple("${header.id}")).set("idempotentRepository", "inbox");
   failures = 1;
   run(spec, message("a.csv"));
@@ -197,12 +198,17 @@ TEST_F(IdempotentConsumer, TakesTheKeyAfterTheBlockWhenNotEager) {
   EXPECT_TRUE(duplicate(run(spec, message("m1"))));
   EXPECT_EQ(effects, 1);
   const std::string key = "test/idempotentConsumer:m1";
-  EXPECT_EQ(repository->calls, (Calls{"contains " + key, "contains " + key, "add " + key, "confirm " + key, "contains " + key}));
+  EXPECT_EQ(repository->calls, (Calls{"contains " + key, "contains " + key, "add " + key,
+                                      "confirm " + key, "contains " + key}));
 }
 
 TEST_F(IdempotentConsumer, FailsTheSecondOfTwoAtTheSameTimeWhenNotEager) {
-  StepSpec spec = step("idempotentConsumer", {call([this](Exchange&) { repository->keys.insert("n:m1"); })});
-  spec.set("expression", simple("${header.id}")).set("idempotentRepository", "inbox").set("name", "n").set("eager", "false");
+  StepSpec spec =
+      step("idempotentConsumer", {call([this](Exchange&) { repository->keys.insert("n:m1"); })});
+  spec.set("expression", simple("${header.id}"))
+      .set("idempotentRepository", "inbox")
+      .set("name", "n")
+      .set("eager", "false");
   const Exchange out = run(spec, message("m1"));
   ASSERT_TRUE(out.failed());
   EXPECT_EQ(out.error->kind, ErrorKind::transient);

@@ -53,18 +53,22 @@ ConfigSpec log_spec() {
   spec.name = "log";
   spec.title = "Log";
   spec.doc =
-      "Writes a line to the log. The message is a template: `${body}`, `${header.x}` and all of simple. "
-      "Bodies and headers are printed only where the template names them; secrets of endpoints never "
+      "Writes a line to the log. The message is a template: `${body}`, `${header.x}` and all of "
+      "simple. "
+      "Bodies and headers are printed only where the template names them; secrets of endpoints "
+      "never "
       "appear.";
-  OptionSpec message = required_option("message", OptionType::text, "The line, with ${...} filled in.");
+  OptionSpec message =
+      required_option("message", OptionType::text, "The line, with ${...} filled in.");
   message.example = "order ${header.id} accepted";
   spec.options.push_back(std::move(message));
-  spec.options.push_back(enum_option("loggingLevel", {"TRACE", "DEBUG", "INFO", "WARN", "ERROR", "OFF"},
+  spec.options.push_back(enum_option("loggingLevel",
+                                     {"TRACE", "DEBUG", "INFO", "WARN", "ERROR", "OFF"},
                                      "Level of the line.", "INFO"));
   spec.options.push_back(option("logName", OptionType::text,
                                 "Logger name, may hold ${...}; by default the id of the route."));
-  spec.options.push_back(
-      option("marker", OptionType::text, "A word put in brackets before the message, to find it again."));
+  spec.options.push_back(option("marker", OptionType::text,
+                                "A word put in brackets before the message, to find it again."));
   spec.scalar = "message";
   spec.example = "- log: \"order ${header.id} accepted\"\n";
   return spec;

@@ -49,21 +49,26 @@ ConfigSpec multicast_spec() {
   spec.name = "multicast";
   spec.title = "Multicast";
   spec.doc =
-      "Sends a copy of the message through each of its child steps and merges the replies, by default "
-      "by keeping the last. A branch that fails fails the whole step after the others had their turn; "
-      "with stopOnException, or inside a transaction, the first failure ends it. Put several steps of "
+      "Sends a copy of the message through each of its child steps and merges the replies, by "
+      "default "
+      "by keeping the last. A branch that fails fails the whole step after the others had their "
+      "turn; "
+      "with stopOnException, or inside a transaction, the first failure ends it. Put several steps "
+      "of "
       "one branch into `pipeline`.";
   spec.options = {
       option("aggregationStrategy", OptionType::reference,
              "How replies are merged: a registered strategy, or one of Camel's by class name."),
       option("parallelProcessing", OptionType::boolean,
-             "Runs up to 20 branches at once; the replies are still merged in the order written.", "false"),
+             "Runs up to 20 branches at once; the replies are still merged in the order written.",
+             "false"),
       option("stopOnException", OptionType::boolean,
              "Ends at the first branch that fails, without starting the others.", "false"),
       option("streaming", OptionType::boolean,
              "Accepted for Camel's sake; replies are always merged in the order written.", "false"),
       option("shareUnitOfWork", OptionType::boolean,
-             "Accepted for Camel's sake; branches always share the unit of work of the message.", "false"),
+             "Accepted for Camel's sake; branches always share the unit of work of the message.",
+             "false"),
   };
   spec.steps = StepsRule::required;
   spec.example =

@@ -16,11 +16,12 @@ ConfigSpec group_spec(std::string name, std::string title, std::string doc, std:
 }
 
 ConfigSpec pipeline_spec() {
-  return group_spec("pipeline", "Pipeline",
-                    "Runs its steps one after another, as a route does. Makes several steps one branch "
-                    "of a multicast.",
-                    "- pipeline:\n    steps:\n      - setBody:\n          constant: a\n"
-                    "      - to: \"direct:a\"\n");
+  return group_spec(
+      "pipeline", "Pipeline",
+      "Runs its steps one after another, as a route does. Makes several steps one branch "
+      "of a multicast.",
+      "- pipeline:\n    steps:\n      - setBody:\n          constant: a\n"
+      "      - to: \"direct:a\"\n");
 }
 ConfigSpec step_spec() {
   return group_spec("step", "Step",

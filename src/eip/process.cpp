@@ -10,7 +10,8 @@ ConfigSpec process_spec() {
   spec.name = "process";
   spec.title = "Process";
   spec.doc =
-      "Calls a C++ function with the exchange. Register it by name with Registry::bind_processor, or "
+      "Calls a C++ function with the exchange. Register it by name with Registry::bind_processor, "
+      "or "
       "give it directly in the C++ DSL.";
   OptionSpec ref = option("ref", OptionType::reference, "Name of the registered function.");
   ref.example = "priceOrder";
@@ -25,7 +26,8 @@ ConfigSpec bean_spec() {
   spec.name = "bean";
   spec.title = "Bean";
   spec.doc =
-      "Calls a C++ function with the exchange, by the name under which it was registered: `name.method` "
+      "Calls a C++ function with the exchange, by the name under which it was registered: "
+      "`name.method` "
       "when a method is given and such a name exists, else `name`.";
   spec.options.push_back(option("method", OptionType::text, "Second half of the name."));
   spec.example = "- bean:\n    ref: prices\n    method: add\n";
@@ -37,7 +39,8 @@ const ProcessFunction* find_function(const Config& config, const std::string& me
                                      const StepSpec& spec, BuildContext& context) {
   const std::string name(bean_name(config.text("ref")));
   if (name.empty()) {
-    context.diagnostics().error("E0503", spec.where, spec.name + " names no function", "add `ref:`");
+    context.diagnostics().error("E0503", spec.where, spec.name + " names no function",
+                                "add `ref:`");
     return nullptr;
   }
   const Registry& registry = context.registry();

@@ -1,6 +1,6 @@
 #include "eip/convert_body.hpp"
-#include "eip/eip_fixture.hpp"
 #include "spi/step_support.hpp"
+#include "support/eip_fixture.hpp"
 
 namespace drom {
 namespace {
@@ -16,9 +16,12 @@ class Process : public EipTest {
 };
 
 TEST_F(Process, CallsTheFunctionRegisteredUnderTheName) {
-  EXPECT_EQ(run(step("process").set("ref", "#price"), exchange_of("x")).message.body, Value("priced"));
+  EXPECT_EQ(run(step("process").set("ref", "#price"), exchange_of("x")).message.body,
+            Value("priced"));
   EXPECT_EQ(run(step("bean").set("ref", "price"), exchange_of("x")).message.body, Value("priced"));
-  EXPECT_EQ(run(step("bean").set("ref", "price").set("method", "add"), exchange_of("x")).message.body, Value("added"));
+  EXPECT_EQ(
+      run(step("bean").set("ref", "price").set("method", "add"), exchange_of("x")).message.body,
+      Value("added"));
 }
 
 TEST_F(Process, CallsTheFunctionOfTheFluentDsl) {
@@ -84,13 +87,15 @@ TEST_F(ConvertBodyStep, KeepsTheBodyThatDoesNotFit) {
 }
 
 TEST_F(ConvertBodyStep, EmptiesItWhenTheTypeIsNotMandatory) {
-  const Exchange out = run(step("convertBodyTo").set("type", "Integer").set("mandatory", "false"), exchange_of("many"));
+  const Exchange out = run(step("convertBodyTo").set("type", "Integer").set("mandatory", "false"),
+                           exchange_of("many"));
   EXPECT_TRUE(out.running());
   EXPECT_TRUE(out.message.body.is_null());
 }
 
 TEST_F(ConvertBodyStep, RefusesAnUnknownType) {
-  EXPECT_NE(problem_of(step("convertBodyTo").set("type", "java.lang.Strng")).find("String"), std::string::npos);
+  EXPECT_NE(problem_of(step("convertBodyTo").set("type", "java.lang.Strng")).find("String"),
+            std::string::npos);
 }
 
 // Every step documents itself: the reference pages and the schema are made from this.
@@ -101,7 +106,8 @@ TEST_F(ConvertBodyStep, AndAllOthersDocumentTheirOptions) {
     EXPECT_FALSE(spec.title.empty()) << name;
     EXPECT_FALSE(spec.doc.empty()) << name;
     EXPECT_FALSE(spec.example.empty()) << name;
-    for (const OptionSpec& option : spec.options) EXPECT_TRUE(option.doc.ends_with('.')) << name << "." << option.name;
+    for (const OptionSpec& option : spec.options)
+      EXPECT_TRUE(option.doc.ends_with('.')) << name << "." << option.name;
   }
 }
 

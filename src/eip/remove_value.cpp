@@ -33,7 +33,8 @@ class RemoveOne final : public Processor {
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; }
 
-// Camel's pattern: an exact name, a prefix that ends in '*', or a regular expression; case is ignored.
+// Camel's pattern: an exact name, a prefix that ends in '*', or a regular expression; case is
+// ignored.
 class NamePattern {
  public:
   // An error text when the regular expression is wrong.
@@ -45,7 +46,8 @@ class NamePattern {
       out.prefix_ = true;
     } else if (text.find_first_of("^$|?+()[]{}\\*") != std::string::npos) {
       try {
-        out.regex_ = std::regex(text, std::regex::ECMAScript | std::regex::icase | std::regex::optimize);
+        out.regex_ =
+            std::regex(text, std::regex::ECMAScript | std::regex::icase | std::regex::optimize);
       } catch (const std::regex_error& e) {
         return Error(ErrorKind::config, "'" + text + "' is no regular expression: " + e.what());
       }
@@ -120,9 +122,9 @@ ConfigSpec one_spec(std::string name, std::string title, std::string doc, std::s
 ConfigSpec pattern_spec(std::string name, std::string title, std::string doc, std::string example) {
   ConfigSpec spec = one_spec(std::move(name), std::move(title), std::move(doc), std::move(example));
   spec.options.clear();
-  spec.options.push_back(required_option(
-      "pattern", OptionType::text,
-      "Names to remove: an exact name, a prefix that ends in *, or a regular expression; case is ignored."));
+  spec.options.push_back(required_option("pattern", OptionType::text,
+                                         "Names to remove: an exact name, a prefix that ends in *, "
+                                         "or a regular expression; case is ignored."));
   spec.options.push_back(option("excludePattern", OptionType::text,
                                 "Names to keep though they match the pattern; same forms."));
   spec.scalar = "pattern";
@@ -142,10 +144,11 @@ ConfigSpec remove_variable_spec() {
                   "- removeVariable: original\n");
 }
 ConfigSpec remove_headers_spec() {
-  return pattern_spec("removeHeaders", "Remove Headers",
-                      "Removes all headers whose names match a pattern. Use it before a send, so that "
-                      "headers of one protocol do not leak into another.",
-                      "- removeHeaders:\n    pattern: \"*\"\n    excludePattern: tenant\n");
+  return pattern_spec(
+      "removeHeaders", "Remove Headers",
+      "Removes all headers whose names match a pattern. Use it before a send, so that "
+      "headers of one protocol do not leak into another.",
+      "- removeHeaders:\n    pattern: \"*\"\n    excludePattern: tenant\n");
 }
 ConfigSpec remove_properties_spec() {
   return pattern_spec("removeProperties", "Remove Properties",

@@ -75,13 +75,14 @@ async<> send(Exchange& exchange, Producer& producer, const SendOptions& options,
 }
 
 void add_send_options(ConfigSpec& spec) {
-  spec.options.push_back(enum_option(
-      "pattern", {"InOnly", "InOut"},
-      "Exchange pattern for this send only; InOut asks for a reply and is sent at once inside a transaction."));
+  spec.options.push_back(enum_option("pattern", {"InOnly", "InOut"},
+                                     "Exchange pattern for this send only; InOut asks for a reply "
+                                     "and is sent at once inside a transaction."));
   spec.options.push_back(
       option("variableSend", OptionType::text, "Sends this variable instead of the body."));
-  spec.options.push_back(option("variableReceive", OptionType::text,
-                                "Puts the body of the reply into this variable and keeps the message."));
+  spec.options.push_back(
+      option("variableReceive", OptionType::text,
+             "Puts the body of the reply into this variable and keeps the message."));
 }
 
 SendOptions read_send_options(const Config& config) {

@@ -32,7 +32,8 @@ class Name {
  public:
   Name() = default;
   Name(std::string fixed, const Location& where, BuildContext& context) : fixed_(std::move(fixed)) {
-    if (fixed_.find("${") != std::string::npos) computed_ = compile_template(fixed_, where, context);
+    if (fixed_.find("${") != std::string::npos)
+      computed_ = compile_template(fixed_, where, context);
   }
   bool fixed() const { return !computed_; }
   const std::string& text() const { return fixed_; }
@@ -99,8 +100,9 @@ ConfigSpec value_spec(std::string name, std::string title, std::string doc, bool
   spec.title = std::move(title);
   spec.doc = std::move(doc);
   if (named)
-    spec.options.push_back(required_option(
-        "name", OptionType::text, "The name to set; may hold ${...} and is then evaluated per message."));
+    spec.options.push_back(
+        required_option("name", OptionType::text,
+                        "The name to set; may hold ${...} and is then evaluated per message."));
   spec.options.push_back(
       required_option("expression", OptionType::expression, "The value, evaluated per message."));
   spec.inline_expression = "expression";
@@ -109,22 +111,25 @@ ConfigSpec value_spec(std::string name, std::string title, std::string doc, bool
 }
 
 ConfigSpec set_body_spec() {
-  return value_spec("setBody", "Set Body",
-                    "Replaces the message body by the value of an expression. A lone ${...} keeps its "
-                    "type; text around it makes a text.",
-                    false, "- setBody:\n    simple: \"Hello ${header.name}\"\n");
+  return value_spec(
+      "setBody", "Set Body",
+      "Replaces the message body by the value of an expression. A lone ${...} keeps its "
+      "type; text around it makes a text.",
+      false, "- setBody:\n    simple: \"Hello ${header.name}\"\n");
 }
 ConfigSpec transform_spec() {
-  return value_spec("transform", "Transform",
-                    "Replaces the message body by the value of an expression, as setBody does; Camel "
-                    "has both names.",
-                    false, "- transform:\n    jsonpath: \"$.order\"\n");
+  return value_spec(
+      "transform", "Transform",
+      "Replaces the message body by the value of an expression, as setBody does; Camel "
+      "has both names.",
+      false, "- transform:\n    jsonpath: \"$.order\"\n");
 }
 ConfigSpec set_header_spec() {
-  return value_spec("setHeader", "Set Header",
-                    "Sets one message header. Headers are wire data: connectors send them on, apart "
-                    "from the engine's own.",
-                    true, "- setHeader:\n    name: tenant\n    constant: acme\n");
+  return value_spec(
+      "setHeader", "Set Header",
+      "Sets one message header. Headers are wire data: connectors send them on, apart "
+      "from the engine's own.",
+      true, "- setHeader:\n    name: tenant\n    constant: acme\n");
 }
 ConfigSpec set_property_spec() {
   return value_spec("setProperty", "Set Property",
@@ -133,10 +138,11 @@ ConfigSpec set_property_spec() {
                     true, "- setProperty:\n    name: total\n    jsonpath: \"$.total\"\n");
 }
 ConfigSpec set_variable_spec() {
-  return value_spec("setVariable", "Set Variable",
-                    "Sets an exchange variable: a place to keep a value beside the message while the "
-                    "route goes on.",
-                    true, "- setVariable:\n    name: original\n    simple: \"${body}\"\n");
+  return value_spec(
+      "setVariable", "Set Variable",
+      "Sets an exchange variable: a place to keep a value beside the message while the "
+      "route goes on.",
+      true, "- setVariable:\n    name: original\n    simple: \"${body}\"\n");
 }
 
 ConfigSpec headers_clause() {
@@ -174,9 +180,10 @@ Step make_set(const StepSpec&, const Config& config, BuildContext& context) {
 Step make_set_variable(const StepSpec& spec, const Config& config, BuildContext& context) {
   const std::string& name = config.text("name");
   if (name.starts_with("global:") || name.starts_with("route:"))
-    context.diagnostics().error("E0505", config.where("name"),
-                                "variables live in the exchange; '" + name + "' names another place",
-                                "write the name without the prefix");
+    context.diagnostics().error(
+        "E0505", config.where("name"),
+        "variables live in the exchange; '" + name + "' names another place",
+        "write the name without the prefix");
   return make_set<ToVariable, true>(spec, config, context);
 }
 

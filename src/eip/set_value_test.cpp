@@ -1,4 +1,4 @@
-#include "eip/eip_fixture.hpp"
+#include "support/eip_fixture.hpp"
 
 namespace drom {
 namespace {
@@ -8,22 +8,25 @@ using namespace testing;  // NOLINT: the vocabulary of the tests
 class SetValue : public EipTest {};
 
 TEST_F(SetValue, SetsTheBody) {
-  const Exchange out = run(step("setBody").set("expression", simple("Hello ${body}")), exchange_of("you"));
+  const Exchange out =
+      run(step("setBody").set("expression", simple("Hello ${body}")), exchange_of("you"));
   EXPECT_EQ(out.message.body, Value("Hello you"));
 }
 
 TEST_F(SetValue, KeepsTheTypeOfALoneExpression) {
   Exchange in = exchange_of("x");
   in.message.headers.set("n", 7);
-  const Exchange out = run(step("transform").set("expression", simple("${header.n}")), std::move(in));
+  const Exchange out =
+      run(step("transform").set("expression", simple("${header.n}")), std::move(in));
   EXPECT_EQ(out.message.body, Value(7));
 }
 
 TEST_F(SetValue, SetsHeaderPropertyAndVariableEachInItsPlace) {
-  const Exchange out = run(step("pipeline", {step("setHeader").set("name", "h").set("expression", constant("1")),
-                                             step("setProperty").set("name", "p").set("expression", constant("2")),
-                                             step("setVariable").set("name", "v").set("expression", constant("3"))}),
-                           exchange_of("x"));
+  const Exchange out =
+      run(step("pipeline", {step("setHeader").set("name", "h").set("expression", constant("1")),
+                            step("setProperty").set("name", "p").set("expression", constant("2")),
+                            step("setVariable").set("name", "v").set("expression", constant("3"))}),
+          exchange_of("x"));
   EXPECT_EQ(out.message.headers.text("H"), "1");
   ASSERT_TRUE(out.properties.find("p"));
   EXPECT_EQ(*out.properties.find("p"), Value("2"));
@@ -33,14 +36,17 @@ TEST_F(SetValue, SetsHeaderPropertyAndVariableEachInItsPlace) {
 }
 
 TEST_F(SetValue, ComputesNamesThatHoldExpressions) {
-  const Exchange out = run(step("setHeader").set("name", "x-${body}").set("expression", constant("1")), exchange_of("a"));
+  const Exchange out =
+      run(step("setHeader").set("name", "x-${body}").set("expression", constant("1")),
+          exchange_of("a"));
   EXPECT_EQ(out.message.headers.text("x-a"), "1");
 }
 
 TEST_F(SetValue, SetsHeadersInTheOrderWritten) {
   StepSpec spec = step("setHeaders");
   spec.clauses.push_back(step("headers").set("name", "a").set("expression", constant("1")));
-  spec.clauses.push_back(step("headers").set("name", "b").set("expression", simple("${header.a}2")));
+  spec.clauses.push_back(
+      step("headers").set("name", "b").set("expression", simple("${header.a}2")));
   const Exchange out = run(spec, exchange_of("x"));
   EXPECT_EQ(out.message.headers.text("b"), "12");
 }
@@ -69,7 +75,8 @@ class RemoveValue : public EipTest {
  protected:
   static Exchange with_headers() {
     Exchange out = exchange_of("x");
-    for (const char* name : {"CamelA", "camelB", "tenant", "Tenant-Id"}) out.message.headers.set(name, 1);
+    for (const char* name : {"CamelA", "camelB", "tenant", "Tenant-Id"})
+      out.message.headers.set(name, 1);
     return out;
   }
   static std::string names(const Exchange& exchange) {
@@ -80,17 +87,22 @@ class RemoveValue : public EipTest {
 };
 
 TEST_F(RemoveValue, RemovesOneHeaderWhateverItsCase) {
-  EXPECT_EQ(names(run(step("removeHeader").set("name", "TENANT"), with_headers())), "CamelA camelB Tenant-Id ");
+  EXPECT_EQ(names(run(step("removeHeader").set("name", "TENANT"), with_headers())),
+            "CamelA camelB Tenant-Id ");
 }
 
 TEST_F(RemoveValue, RemovesByPrefixNameAndRegularExpression) {
-  EXPECT_EQ(names(run(step("removeHeaders").set("pattern", "Camel*"), with_headers())), "tenant Tenant-Id ");
-  EXPECT_EQ(names(run(step("removeHeaders").set("pattern", "tenant"), with_headers())), "CamelA camelB Tenant-Id ");
-  EXPECT_EQ(names(run(step("removeHeaders").set("pattern", "(camela|tenant.+)"), with_headers())), "camelB tenant ");
+  EXPECT_EQ(names(run(step("removeHeaders").set("pattern", "Camel*"), with_headers())),
+            "tenant Tenant-Id ");
+  EXPECT_EQ(names(run(step("removeHeaders").set("pattern", "tenant"), with_headers())),
+            "CamelA camelB Tenant-Id ");
+  EXPECT_EQ(names(run(step("removeHeaders").set("pattern", "(camela|tenant.+)"), with_headers())),
+            "camelB tenant ");
 }
 
 TEST_F(RemoveValue, KeepsWhatIsExcluded) {
-  EXPECT_EQ(names(run(step("removeHeaders").set("pattern", "*").set("excludePattern", "tenant*"), with_headers())),
+  EXPECT_EQ(names(run(step("removeHeaders").set("pattern", "*").set("excludePattern", "tenant*"),
+                      with_headers())),
             "tenant Tenant-Id ");
 }
 

@@ -14,7 +14,8 @@ bool is_blank(std::string_view text) {
 class Pieces {
  public:
   // An empty delimiter never cuts.
-  Pieces(Value value, std::string_view delimiter) : value_(std::move(value)), delimiter_(delimiter) {
+  Pieces(Value value, std::string_view delimiter)
+      : value_(std::move(value)), delimiter_(delimiter) {
     list_ = value_.as_list();
     cuts_text_ = value_.is_text() || value_.is_bytes();
     if (cuts_text_ && !is_blank(value_.raw())) left_ = value_.raw();
@@ -125,9 +126,12 @@ ConfigSpec split_spec() {
   spec.name = "split";
   spec.title = "Split";
   spec.doc =
-      "Cuts a message into parts and runs its steps for each. The message that goes on after the block "
-      "is the original one, or what `aggregationStrategy` makes of the parts. A part that fails fails "
-      "the whole step after the others had their turn; with stopOnException, or inside a transaction, "
+      "Cuts a message into parts and runs its steps for each. The message that goes on after the "
+      "block "
+      "is the original one, or what `aggregationStrategy` makes of the parts. A part that fails "
+      "fails "
+      "the whole step after the others had their turn; with stopOnException, or inside a "
+      "transaction, "
       "the first failure ends it. Parts carry the properties CamelSplitIndex, CamelSplitSize and "
       "CamelSplitComplete.";
   OptionSpec delimiter = option("delimiter", OptionType::text,
@@ -138,16 +142,20 @@ ConfigSpec split_spec() {
                       "What is split: a list gives its elements, a text is cut at the delimiter."),
       std::move(delimiter),
       option("aggregationStrategy", OptionType::reference,
-             "How the parts become one message: a registered strategy, or one of Camel's by class name."),
+             "How the parts become one message: a registered strategy, or one of Camel's by class "
+             "name."),
       option("streaming", OptionType::boolean,
-             "Sets CamelSplitSize on the last part only, as Camel does; parts are always cut on demand.",
+             "Sets CamelSplitSize on the last part only, as Camel does; parts are always cut on "
+             "demand.",
              "false"),
       option("parallelProcessing", OptionType::boolean,
-             "Up to 20 parts are on their way at once; replies are still merged in order.", "false"),
+             "Up to 20 parts are on their way at once; replies are still merged in order.",
+             "false"),
       option("stopOnException", OptionType::boolean,
              "Ends at the first part that fails, without starting the others.", "false"),
       option("shareUnitOfWork", OptionType::boolean,
-             "Accepted for Camel's sake; parts always share the unit of work of the message.", "false"),
+             "Accepted for Camel's sake; parts always share the unit of work of the message.",
+             "false"),
   };
   spec.inline_expression = "expression";
   spec.steps = StepsRule::optional;

@@ -1,4 +1,4 @@
-#include "eip/eip_fixture.hpp"
+#include "support/eip_fixture.hpp"
 
 #include "drom/base/json.hpp"
 #include "drom/spi/aggregation_strategy.hpp"
@@ -43,7 +43,8 @@ TEST_F(Split, GivesEachElementOfAListAndKeepsTheOriginal) {
 TEST_F(Split, KnowsTheSizeOfAJsonArray) {
   const ExpressionSpec all{"jsonpath", "$[*]", {}, nullptr};
   run(noting_split(all), exchange_of(R"([{"n":1},{"n":2},{"n":3}])"));
-  EXPECT_EQ(notes, (std::vector<std::string>{R"({"n":1} 0/3 false)", R"({"n":2} 1/3 false)", R"({"n":3} 2/3 true)"}));
+  EXPECT_EQ(notes, (std::vector<std::string>{R"({"n":1} 0/3 false)", R"({"n":2} 1/3 false)",
+                                             R"({"n":3} 2/3 true)"}));
   notes.clear();
   run(noting_split(all).set("streaming", "true"), exchange_of(R"([{"n":1},{"n":2}])"));
   EXPECT_EQ(notes, (std::vector<std::string>{R"({"n":1} 0/- false)", R"({"n":2} 1/2 true)"}));
@@ -73,8 +74,10 @@ TEST_F(Split, CutsTextsAtTheDelimiterLiterally) {
   };
   for (const Case& c : cases) {
     std::vector<std::string> parts;
-    StepSpec spec = step("split", {call([&](Exchange& e) { parts.push_back(e.message.body.to_text()); })});
-    run(spec.set("expression", simple("${body}")).set("delimiter", c.delimiter), exchange_of(c.text));
+    StepSpec spec =
+        step("split", {call([&](Exchange& e) { parts.push_back(e.message.body.to_text()); })});
+    run(spec.set("expression", simple("${body}")).set("delimiter", c.delimiter),
+        exchange_of(c.text));
     EXPECT_EQ(parts, c.parts) << c.text << " at " << c.delimiter;
   }
 }
@@ -82,7 +85,8 @@ TEST_F(Split, CutsTextsAtTheDelimiterLiterally) {
 TEST_F(Split, TriesAllPartsThenFailsWithTheLatestError) {
   StepSpec spec = step("split", {call([this](Exchange& e) {
                          note(e);
-                         if (e.message.body != Value("b")) e.fail(Error(ErrorKind::data, "bad " + e.message.body.to_text()));
+                         if (e.message.body != Value("b"))
+                           e.fail(Error(ErrorKind::data, "bad " + e.message.body.to_text()));
                        })});
   spec.set("expression", simple("${body}"));
   RetryPolicy policy(0);
@@ -133,7 +137,8 @@ TEST_F(Split, StopInAPartEndsOnlyThatPart) {
 TEST_F(Split, GathersTheBodiesOfItsParts) {
   StepSpec spec = step("split", {append("!")});
   spec.set("expression", simple("${body}"))
-      .set("aggregationStrategy", "#class:org.apache.camel.processor.aggregate.GroupedBodyAggregationStrategy");
+      .set("aggregationStrategy",
+           "#class:org.apache.camel.processor.aggregate.GroupedBodyAggregationStrategy");
   EXPECT_EQ(run(spec, exchange_of("a,b")).message.body, list({"a!", "b!"}));
 }
 
@@ -157,8 +162,9 @@ TEST_F(Split, MergesInOrderThoughPartsArriveInAnother) {
 TEST_F(Split, HasAtMostTwentyPartsOnTheirWay) {
   int now = 0;
   int most = 0;
-  StepSpec spec = step("split", {call([&](Exchange&) { most = std::max(most, ++now); }),
-                                 step("delay").set("expression", constant("10")), call([&](Exchange&) { --now; })});
+  StepSpec spec = step(
+      "split", {call([&](Exchange&) { most = std::max(most, ++now); }),
+                step("delay").set("expression", constant("10")), call([&](Exchange&) { --now; })});
   List parts(100, Value("x"));
   spec.set("expression", simple("${body}")).set("parallelProcessing", "true");
   run(spec, exchange_of(Value(std::move(parts))));
@@ -168,8 +174,8 @@ TEST_F(Split, HasAtMostTwentyPartsOnTheirWay) {
 
 TEST_F(Split, NamesTheNearestStrategyForAnUnknownOne) {
   harness.registry().bind("totals", std::make_shared<AggregationStrategy>());
-  const std::string problem =
-      problem_of(step("split", {}).set("expression", simple("${body}")).set("aggregationStrategy", "#totls"));
+  const std::string problem = problem_of(
+      step("split", {}).set("expression", simple("${body}")).set("aggregationStrategy", "#totls"));
   EXPECT_NE(problem.find("E0502"), std::string::npos);
   EXPECT_NE(problem.find("totals"), std::string::npos);
 }
@@ -184,9 +190,10 @@ TEST_F(Multicast, GivesEachBranchItsOwnCopyAndKeepsTheLastReply) {
 
 TEST_F(Multicast, TriesAllBranchesThenFailsAndKeepsTheMessage) {
   bool reached = false;
-  const Exchange out = run(step("multicast", {fail_with(Error(ErrorKind::transient, "first")),
-                                              call([&](Exchange& e) { reached = true, e.message.body = "y"; })}),
-                           exchange_of("x"));
+  const Exchange out =
+      run(step("multicast", {fail_with(Error(ErrorKind::transient, "first")),
+                             call([&](Exchange& e) { reached = true, e.message.body = "y"; })}),
+          exchange_of("x"));
   EXPECT_TRUE(reached);
   ASSERT_TRUE(out.failed());
   EXPECT_EQ(out.error->what, "first");
@@ -211,7 +218,9 @@ TEST_F(Multicast, FailsWithWhatTheStrategyThrows) {
   harness.registry().bind("broken", std::make_shared<AggregationStrategy>(broken));
   for (const char* parallel : {"false", "true"}) {
     StepSpec spec = step("multicast", {append("1"), append("2"), append("3")});
-    const Exchange out = run(spec.set("aggregationStrategy", "#broken").set("parallelProcessing", parallel), exchange_of("x"));
+    const Exchange out =
+        run(spec.set("aggregationStrategy", "#broken").set("parallelProcessing", parallel),
+            exchange_of("x"));
     ASSERT_TRUE(out.failed());
     EXPECT_EQ(out.error->kind, ErrorKind::bug);
     EXPECT_NE(out.error->what.find("cannot add"), std::string::npos);

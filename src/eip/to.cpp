@@ -30,8 +30,10 @@ ConfigSpec to_spec() {
   spec.name = "to";
   spec.title = "To";
   spec.doc =
-      "Sends the message to an endpoint; a reply becomes the message. The URI is fixed when the route "
-      "is loaded: for a target that depends on the message use toD. Inside a transaction, sends with "
+      "Sends the message to an endpoint; a reply becomes the message. The URI is fixed when the "
+      "route "
+      "is loaded: for a target that depends on the message use toD. Inside a transaction, sends "
+      "with "
       "an effect outside of the database wait for the commit.";
   OptionSpec uri = required_option("uri", OptionType::text, "The endpoint.");
   uri.example = "direct:orders";

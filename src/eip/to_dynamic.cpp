@@ -46,9 +46,10 @@ class ToDynamic final : public AsyncProcessor {
     const std::string_view scheme = scheme_of(uri);
     for (const std::string& allowed : options_.allowed)
       if (iequals(allowed, scheme)) return uri;
-    return Error(ErrorKind::rejected,
-                 "the computed URI has the scheme '" + std::string(scheme) + "', which is not allowed",
-                 "list it in allowedSchemes if messages may choose it");
+    return Error(
+        ErrorKind::rejected,
+        "the computed URI has the scheme '" + std::string(scheme) + "', which is not allowed",
+        "list it in allowedSchemes if messages may choose it");
   }
 
   Options options_;
@@ -60,21 +61,25 @@ ConfigSpec to_d_spec() {
   spec.name = "toD";
   spec.title = "To Dynamic";
   spec.doc =
-      "Sends the message to an endpoint whose URI is computed per message. The scheme must be written "
+      "Sends the message to an endpoint whose URI is computed per message. The scheme must be "
+      "written "
       "in the URI (`kafka:${header.topic}`) or be listed in allowedSchemes; separators in computed "
       "values are escaped, so that a message can fill in a name but not add options. At most 1000 "
       "endpoints are kept open.";
   OptionSpec uri = required_option("uri", OptionType::text, "The endpoint, with ${...} filled in.");
   uri.example = "seda:${header.queue}";
   spec.options.push_back(std::move(uri));
-  OptionSpec schemes = option("allowedSchemes", OptionType::list,
-                              "Schemes that a computed URI may have; required when the URI begins with ${...}.");
+  OptionSpec schemes =
+      option("allowedSchemes", OptionType::list,
+             "Schemes that a computed URI may have; required when the URI begins with ${...}.");
   schemes.example = "seda,direct";
   spec.options.push_back(std::move(schemes));
   spec.options.push_back(option("ignoreInvalidEndpoint", OptionType::boolean,
-                                "Goes on without sending when the computed URI is no endpoint.", "false"));
-  spec.options.push_back(option("cacheSize", OptionType::integer,
-                                "Accepted for Camel's sake; at most 1000 endpoints are kept open."));
+                                "Goes on without sending when the computed URI is no endpoint.",
+                                "false"));
+  spec.options.push_back(
+      option("cacheSize", OptionType::integer,
+             "Accepted for Camel's sake; at most 1000 endpoints are kept open."));
   add_send_options(spec);
   spec.scalar = "uri";
   spec.parameters = true;
@@ -90,8 +95,9 @@ Step make_to_d(const StepSpec& spec, const Config& config, BuildContext& context
   ToDynamic::Options options{std::move(*uri), config.list("allowedSchemes"),
                              config.flag("ignoreInvalidEndpoint"), read_send_options(config)};
   if (options.uri.scheme().empty() && options.allowed.empty()) {
-    context.diagnostics().error("E0504", where, "a message would choose the kind of endpoint",
-                                "write the scheme (`direct:${...}`) or list what is allowed in allowedSchemes");
+    context.diagnostics().error(
+        "E0504", where, "a message would choose the kind of endpoint",
+        "write the scheme (`direct:${...}`) or list what is allowed in allowedSchemes");
     return Step();
   }
   return Step(std::make_unique<ToDynamic>(std::move(options), context));

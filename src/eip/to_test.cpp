@@ -1,4 +1,4 @@
-#include "eip/eip_fixture.hpp"
+#include "support/eip_fixture.hpp"
 
 namespace drom {
 namespace {
@@ -36,7 +36,8 @@ TEST_F(To, SendsAVariableAndPutsTheReplyIntoAnother) {
   producer.behaviour = [](Exchange& e) { e.message.body = "reply"; };
   Exchange in = exchange_of("x");
   in.variables.set("order", "o-1");
-  const Exchange out = run(to("notes:a").set("variableSend", "order").set("variableReceive", "answer"), std::move(in));
+  const Exchange out = run(
+      to("notes:a").set("variableSend", "order").set("variableReceive", "answer"), std::move(in));
   EXPECT_EQ(producer.sent.front(), "o-1");
   EXPECT_EQ(out.message.body, Value("x"));
   EXPECT_EQ(*out.variables.find("answer"), Value("reply"));
@@ -55,13 +56,14 @@ class ToInTransaction : public To {};
 TEST_F(ToInTransaction, HoldsASendBackUntilTheCommit) {
   producer.defers = true;
   std::vector<std::string> notes;
-  StepSpec block = step("transacted", {call([&](Exchange& e) {
-                                         e.unit->enlist(this, "db", std::make_unique<NotingTransaction>(notes));
-                                       }),
-                                       to("notes:a"), call([&](Exchange& e) {
-                                         notes.push_back("sent so far: " + std::to_string(producer.sent.size()));
-                                         e.message.body = "changed later";
-                                       })});
+  StepSpec block =
+      step("transacted", {call([&](Exchange& e) {
+                            e.unit->enlist(this, "db", std::make_unique<NotingTransaction>(notes));
+                          }),
+                          to("notes:a"), call([&](Exchange& e) {
+                            notes.push_back("sent so far: " + std::to_string(producer.sent.size()));
+                            e.message.body = "changed later";
+                          })});
   producer.behaviour = [&](Exchange& e) {
     notes.push_back("send " + e.message.body.to_text());
     EXPECT_FALSE(e.unit);
@@ -73,7 +75,8 @@ TEST_F(ToInTransaction, HoldsASendBackUntilTheCommit) {
 
 TEST_F(ToInTransaction, DropsTheSendOnRollback) {
   producer.defers = true;
-  run(step("transacted", {to("notes:a"), fail_with(Error(ErrorKind::data, "bad"))}), exchange_of("x"));
+  run(step("transacted", {to("notes:a"), fail_with(Error(ErrorKind::data, "bad"))}),
+      exchange_of("x"));
   EXPECT_TRUE(producer.sent.empty());
 }
 
@@ -84,7 +87,9 @@ TEST_F(ToInTransaction, SendsAtOnceWhatExpectsAReplyOrBelongsToTheDatabase) {
     StepSpec send = to("notes:a");
     if (defers) send.set("pattern", "InOut");
     bool sent_inside = false;
-    run(step("transacted", {send, call([&](Exchange&) { sent_inside = producer.sent.size() == 1; })}), exchange_of("x"));
+    run(step("transacted",
+             {send, call([&](Exchange&) { sent_inside = producer.sent.size() == 1; })}),
+        exchange_of("x"));
     EXPECT_TRUE(sent_inside) << defers;
   }
 }
@@ -93,11 +98,12 @@ TEST_F(ToInTransaction, FailsTheExchangeWhenAHeldBackSendFails) {
   producer.defers = true;
   producer.behaviour = [](Exchange& e) { e.fail(Error(ErrorKind::not_connected, "down")); };
   std::vector<std::string> notes;
-  const Exchange out = run(step("transacted", {call([&](Exchange& e) {
-                                                 e.unit->enlist(this, "db", std::make_unique<NotingTransaction>(notes));
-                                               }),
-                                               to("notes:a")}),
-                           exchange_of("x"));
+  const Exchange out = run(
+      step("transacted", {call([&](Exchange& e) {
+                            e.unit->enlist(this, "db", std::make_unique<NotingTransaction>(notes));
+                          }),
+                          to("notes:a")}),
+      exchange_of("x"));
   EXPECT_EQ(notes, std::vector<std::string>{"commit"});
   ASSERT_TRUE(out.failed());
   EXPECT_NE(out.error->what.find("after the commit"), std::string::npos);
@@ -130,7 +136,8 @@ TEST_F(ToDynamic, SendsToTheComputedEndpoint) {
 
 TEST_F(ToDynamic, KeepsDataFromBecomingOptions) {
   EXPECT_EQ(uri_for("seda:${header.h}?size=5", "a?block=true"), "seda:a%3Fblock=true?size=5");
-  EXPECT_EQ(uri_for("file:out?fileName=${header.h}", "x&delete=true"), "file:out?fileName=x%26delete=true");
+  EXPECT_EQ(uri_for("file:out?fileName=${header.h}", "x&delete=true"),
+            "file:out?fileName=x%26delete=true");
   EXPECT_EQ(uri_for("http:x?q=${header.h}", "RAW(1+1) 50%"), "http:x?q=RAW%281%2B1%29 50%25");
 }
 
@@ -163,7 +170,9 @@ TEST_F(ToDynamic, ChecksComputedSchemesAgainstTheList) {
 }
 
 TEST_F(ToDynamic, MayIgnoreWhatIsNoEndpoint) {
-  const Exchange out = run(step("toD").set("uri", "seda:${body}").set("ignoreInvalidEndpoint", "true"), exchange_of("x"));
+  const Exchange out =
+      run(step("toD").set("uri", "seda:${body}").set("ignoreInvalidEndpoint", "true"),
+          exchange_of("x"));
   EXPECT_TRUE(out.running());
 }
 

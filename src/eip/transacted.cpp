@@ -35,7 +35,8 @@ class Transacted final : public AsyncProcessor {
       if (propagation_ == Propagation::suppress) {
         co_await run_without(exchange, scope);
       } else if (propagation_ == Propagation::mandatory && !inside) {
-        exchange.fail(Error(ErrorKind::rejected, "there is no transaction, and this block demands one",
+        exchange.fail(Error(ErrorKind::rejected,
+                            "there is no transaction, and this block demands one",
                             "put it inside a transacted block, or use PROPAGATION_REQUIRED"));
       } else if (propagation_ == Propagation::requires_new || !inside) {
         co_await run_in_new(exchange, scope);
@@ -106,20 +107,25 @@ ConfigSpec transacted_spec() {
   spec.name = "transacted";
   spec.title = "Transacted";
   spec.doc =
-      "Makes its steps one transaction: SQL steps, the keys of idempotentConsumer and outbox rows on the "
-      "same data source commit together or not at all; sends to the outside go out after the commit. An "
-      "error rolls back, and a redelivery runs the whole block again. Without `steps` it takes the rest "
+      "Makes its steps one transaction: SQL steps, the keys of idempotentConsumer and outbox rows "
+      "on the "
+      "same data source commit together or not at all; sends to the outside go out after the "
+      "commit. An "
+      "error rolls back, and a redelivery runs the whole block again. Without `steps` it takes the "
+      "rest "
       "of the route.";
-  OptionSpec ref = option("ref", OptionType::text,
-                          "What happens when there is a transaction already: PROPAGATION_REQUIRED joins it, "
-                          "PROPAGATION_REQUIRES_NEW opens another, PROPAGATION_NOT_SUPPORTED (suppress) runs "
-                          "outside of it, PROPAGATION_MANDATORY fails when there is none.",
-                          "PROPAGATION_REQUIRED");
+  OptionSpec ref =
+      option("ref", OptionType::text,
+             "What happens when there is a transaction already: PROPAGATION_REQUIRED joins it, "
+             "PROPAGATION_REQUIRES_NEW opens another, PROPAGATION_NOT_SUPPORTED (suppress) runs "
+             "outside of it, PROPAGATION_MANDATORY fails when there is none.",
+             "PROPAGATION_REQUIRED");
   ref.example = "requiresNew";
   spec.options.push_back(std::move(ref));
   spec.steps = StepsRule::optional;
   spec.example =
-      "- transacted:\n    steps:\n      - to: \"sql:insert into orders(id) values (:#${header.id})\"\n"
+      "- transacted:\n    steps:\n      - to: \"sql:insert into orders(id) values "
+      "(:#${header.id})\"\n"
       "      - to: \"outbox:orders\"\n";
   return spec;
 }

@@ -1,4 +1,4 @@
-#include "eip/eip_fixture.hpp"
+#include "support/eip_fixture.hpp"
 
 namespace drom {
 namespace {
@@ -34,7 +34,8 @@ TEST_F(Transacted, CommitsOnceAtTheEnd) {
 }
 
 TEST_F(Transacted, RollsBackOnAnErrorAndKeepsIt) {
-  const Exchange out = run(block({use_database(), fail_with(Error(ErrorKind::data, "bad"))}), exchange_of("x"));
+  const Exchange out =
+      run(block({use_database(), fail_with(Error(ErrorKind::data, "bad"))}), exchange_of("x"));
   ASSERT_TRUE(out.failed());
   EXPECT_EQ(out.error->what, "bad");
   EXPECT_EQ(notes, (Notes{"begin", "rollback"}));
@@ -44,7 +45,8 @@ TEST_F(Transacted, RedeliversTheWholeBlockEachAttemptAUnitOfItsOwn) {
   int attempts = 0;
   RetryPolicy policy(5);
   const Exchange out = run(block({use_database(), append("+"), call([&](Exchange& e) {
-                                    if (++attempts < 3) e.fail(Error(ErrorKind::transient, "not yet"));
+                                    if (++attempts < 3)
+                                      e.fail(Error(ErrorKind::transient, "not yet"));
                                   })}),
                            exchange_of("x"), &policy);
   EXPECT_TRUE(out.running());
@@ -67,7 +69,8 @@ TEST_F(Transacted, GivesEachExchangeOfABatchItsOwnUnit) {
 }
 
 TEST_F(Transacted, FailsWhenTheCommitFails) {
-  const Exchange out = run(block({use_database(Error(ErrorKind::transient, "serialization"))}), exchange_of("x"));
+  const Exchange out =
+      run(block({use_database(Error(ErrorKind::transient, "serialization"))}), exchange_of("x"));
   ASSERT_TRUE(out.failed());
   EXPECT_EQ(out.error->kind, ErrorKind::transient);
 }
@@ -79,13 +82,15 @@ TEST_F(Transacted, CommitsWhatWasStopped) {
 }
 
 TEST_F(Transacted, RollsBackWithoutAnErrorWhenTheRouteAsksForIt) {
-  const Exchange out = run(block({use_database(), step("rollback").set("markRollbackOnly", "true")}), exchange_of("x"));
+  const Exchange out = run(
+      block({use_database(), step("rollback").set("markRollbackOnly", "true")}), exchange_of("x"));
   EXPECT_EQ(out.flow, Flow::stopped);
   EXPECT_EQ(notes, (Notes{"begin", "rollback"}));
 }
 
 TEST_F(Transacted, RollsBackWithAnErrorByDefault) {
-  const Exchange out = run(block({use_database(), step("rollback").set("message", "no ${body}")}), exchange_of("x"));
+  const Exchange out =
+      run(block({use_database(), step("rollback").set("message", "no ${body}")}), exchange_of("x"));
   ASSERT_TRUE(out.failed());
   EXPECT_EQ(out.error->what, "no x");
   EXPECT_EQ(out.error->type, "org.apache.camel.RollbackExchangeException");
@@ -113,15 +118,18 @@ TEST_F(Transacted, RequiredJoinsTheOuterUnit) {
 }
 
 TEST_F(Transacted, RequiresNewCommitsOnItsOwn) {
-  const Exchange out =
-      run(block({use_database(), block({use_database()}, "requiresNew"), fail_with(Error(ErrorKind::data, "bad"))}), exchange_of("x"));
+  const Exchange out = run(block({use_database(), block({use_database()}, "requiresNew"),
+                                  fail_with(Error(ErrorKind::data, "bad"))}),
+                           exchange_of("x"));
   EXPECT_TRUE(out.failed());
   EXPECT_EQ(notes, (Notes{"begin", "begin", "commit", "rollback"}));
 }
 
 TEST_F(Transacted, SuppressRunsOutsideOfTheUnit) {
   bool outside = false;
-  run(block({use_database(), block({call([&](Exchange& e) { outside = !e.unit; })}, "PROPAGATION_NOT_SUPPORTED"), use_database()}),
+  run(block({use_database(),
+             block({call([&](Exchange& e) { outside = !e.unit; })}, "PROPAGATION_NOT_SUPPORTED"),
+             use_database()}),
       exchange_of("x"));
   EXPECT_TRUE(outside);
   EXPECT_EQ(notes, (Notes{"begin", "commit"}));

@@ -96,7 +96,8 @@ std::optional<UriTemplate> UriTemplate::compile(std::string_view uri,
       return std::nullopt;
     }
     Piece piece;
-    piece.expression = compile_template(std::string_view(text).substr(begin, end - begin), where, context);
+    piece.expression =
+        compile_template(std::string_view(text).substr(begin, end - begin), where, context);
     if (!piece.expression) return std::nullopt;
     piece.place = in_query ? Place::query : out.pieces_.empty() ? Place::start : Place::path;
     out.pieces_.push_back(std::move(piece));

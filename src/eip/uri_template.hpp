@@ -1,5 +1,5 @@
-// A URI with ${...} in it, cut into literals and expressions once, filled in per message. Values are
-// escaped by the place they stand in, so that data cannot become syntax. Immutable; any thread.
+// A URI with ${...} in it, cut into literals and expressions once, filled in per message. Values
+// are escaped by the place they stand in, so that data cannot become syntax. Immutable; any thread.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,6 @@
 // The default of Boost.Regex lets one match visit 100 million states, about a second. A message may
 // not hold up its shard that long. Only this file uses the library, so the limit is its own.
+// lint: allow(macro) the library is set up this way
 #define BOOST_REGEX_MAX_STATE_COUNT 1000000
 #include <boost/regex.hpp>
 

@@ -31,7 +31,8 @@ class Marshal final : public Processor {
 // A body that cannot be read stays as it was: the error handler gets the original bytes.
 class Unmarshal final : public Processor {
  public:
-  Unmarshal(FormatPtr format, bool allow_null) : format_(std::move(format)), allow_null_(allow_null) {}
+  Unmarshal(FormatPtr format, bool allow_null)
+      : format_(std::move(format)), allow_null_(allow_null) {}
   void run(Batch& batch, Scope&) override {
     for (Exchange& exchange : batch) {
       Value& body = exchange.message.body;
@@ -70,9 +71,11 @@ ConfigSpec unmarshal_spec() {
   spec.name = "unmarshal";
   spec.title = "Unmarshal";
   spec.doc =
-      "Reads the body by a data format into values that expressions can look into. What cannot be read "
+      "Reads the body by a data format into values that expressions can look into. What cannot be "
+      "read "
       "fails with kind data, and the body keeps its original bytes.";
-  spec.options = {option("allowNullBody", OptionType::boolean, "An empty body is no error.", "false")};
+  spec.options = {
+      option("allowNullBody", OptionType::boolean, "An empty body is no error.", "false")};
   spec.clauses = {json_format_spec()};
   spec.example = "- unmarshal:\n    json: {}\n";
   return spec;

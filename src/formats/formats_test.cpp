@@ -43,7 +43,8 @@ TEST_F(JsonFormat, KeepsEveryDigit) {
 }
 
 TEST_F(JsonFormat, SetsTheContentTypeUnlessToldOtherwise) {
-  EXPECT_EQ(run(json_step("marshal"), Value(List())).message.headers.text("content-type"), "application/json");
+  EXPECT_EQ(run(json_step("marshal"), Value(List())).message.headers.text("content-type"),
+            "application/json");
   StepSpec quiet = json_step("marshal");
   quiet.clauses.front().set("contentTypeHeader", "false");
   EXPECT_FALSE(run(quiet, Value(List())).message.headers.find("content-type"));
@@ -51,8 +52,9 @@ TEST_F(JsonFormat, SetsTheContentTypeUnlessToldOtherwise) {
 
 TEST_F(JsonFormat, KeepsTheOriginalBytesOfWhatItCannotRead) {
   const std::string deep(1000, '[');
-  for (const std::string& bad : {std::string("{\"a\":1,\"a\":2}"), std::string("NaN"), std::string("{} x"), std::string(""),
-                                 deep, std::string("{\"a\":}")}) {
+  for (const std::string& bad :
+       {std::string("{\"a\":1,\"a\":2}"), std::string("NaN"), std::string("{} x"), std::string(""),
+        deep, std::string("{\"a\":}")}) {
     const Exchange out = run(json_step("unmarshal"), Value(Bytes(bad)));
     ASSERT_TRUE(out.failed()) << bad;
     EXPECT_EQ(out.error->kind, ErrorKind::data);
@@ -62,7 +64,8 @@ TEST_F(JsonFormat, KeepsTheOriginalBytesOfWhatItCannotRead) {
 }
 
 TEST_F(JsonFormat, RefusesToWriteWhatJsonCannotSay) {
-  const Exchange out = run(json_step("marshal"), Value(List{Value(std::numeric_limits<double>::quiet_NaN())}));
+  const Exchange out =
+      run(json_step("marshal"), Value(List{Value(std::numeric_limits<double>::quiet_NaN())}));
   ASSERT_TRUE(out.failed());
   EXPECT_EQ(out.error->kind, ErrorKind::data);
   EXPECT_TRUE(out.message.body.is_list());
@@ -82,7 +85,8 @@ TEST_F(JsonFormat, FailsOnAnEmptyBodyUnlessThatIsFine) {
 TEST_F(JsonFormat, WritesPrettyWhenAsked) {
   StepSpec pretty = json_step("marshal");
   pretty.clauses.front().set("prettyPrint", "true").set("library", "Gson");
-  EXPECT_NE(run(pretty, Value(List{Value(1)})).message.body.raw().find('\n'), std::string_view::npos);
+  EXPECT_NE(run(pretty, Value(List{Value(1)})).message.body.raw().find('\n'),
+            std::string_view::npos);
 }
 
 TEST_F(JsonFormat, RefusesToReadIntoJavaClasses) {

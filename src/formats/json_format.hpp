@@ -1,5 +1,5 @@
-// JSON as a data format: value trees to text and back. Numbers keep their digits; duplicate keys, NaN,
-// trailing bytes and excessive depth are errors of kind data. Immutable; any thread.
+// JSON as a data format: value trees to text and back. Numbers keep their digits; duplicate keys,
+// NaN, trailing bytes and excessive depth are errors of kind data. Immutable; any thread.
 #pragma once
 
 #include "drom/spi/build_context.hpp"

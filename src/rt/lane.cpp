@@ -2,7 +2,6 @@
 
 #include <pthread.h>
 
-#include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
@@ -17,7 +16,24 @@ namespace drom {
 namespace {
 
 namespace asio = boost::asio;
-using Resume = asio::any_completion_handler<void()>;
+
+// The caller that waits. (any_completion_handler of Boost 1.81 recurses for ever when it is assigned.)
+class Waiter {
+ public:
+  virtual ~Waiter() = default;
+  virtual void resume() = 0;
+};
+
+template <class Handler>
+class HandlerWaiter final : public Waiter {
+ public:
+  explicit HandlerWaiter(Handler handler) : handler_(std::move(handler)) {}
+  void resume() override { std::move(handler_)(); }
+
+ private:
+  Handler handler_;
+};
+
 // Keeps the io_context running while the lane still owes it an answer.
 using Guard = asio::executor_work_guard<asio::io_context::executor_type>;
 
@@ -27,7 +43,7 @@ struct Lane::State {
   // Either a job that somebody waits for, or work alone.
   struct Entry {
     Job* job = nullptr;
-    Resume resume;
+    std::unique_ptr<Waiter> waiter;
     std::optional<Guard> guard;
     std::function<void()> work;
   };
@@ -70,8 +86,8 @@ struct Lane::State {
     }
     entry.job->run();
     // From here on the frame, and the job in it, belong to the shard again.
-    asio::post(shard, [resume = std::move(entry.resume), guard = std::move(entry.guard)]() mutable {
-      std::move(resume)();
+    asio::post(shard, [waiter = std::move(entry.waiter), guard = std::move(entry.guard)] {
+      waiter->resume();
     });
   }
 };
@@ -100,7 +116,7 @@ async<> Lane::run(Job& job) {
   auto start = [state = state_.get(), &job](auto handler) {
     State::Entry entry;
     entry.job = &job;
-    entry.resume = Resume(std::move(handler));
+    entry.waiter = std::make_unique<HandlerWaiter<decltype(handler)>>(std::move(handler));
     entry.guard.emplace(state->shard.get_executor());
     state->add(std::move(entry));
   };

@@ -9,7 +9,9 @@ namespace {
 
 using Kinds = uint16_t;
 
-constexpr Kinds bit(ErrorKind kind) { return static_cast<Kinds>(1U << static_cast<unsigned>(kind)); }
+constexpr Kinds bit(ErrorKind kind) {
+  return static_cast<Kinds>(1U << static_cast<unsigned>(kind));
+}
 constexpr Kinds kNone = 0;
 constexpr Kinds kData = bit(ErrorKind::data);
 constexpr Kinds kTransient = bit(ErrorKind::transient);
@@ -25,9 +27,9 @@ constexpr Kinds kAll = kRetryable | kData | kRejected | kConfig | kBug;
 enum class TypeRule : uint8_t { any, sql, sql_constraint, http };
 
 struct JavaClass {
-  std::string_view name;    // simple name
-  std::string_view parent;  // simple name; Exception has none
-  Kinds kinds = kNone;      // kinds of our own errors that this class stands for
+  std::string_view name;                   // simple name
+  std::string_view parent;                 // simple name; Exception has none
+  Kinds kinds = kNone;                     // kinds of our own errors that this class stands for
   ErrorKind thrown = ErrorKind::rejected;  // kind when a route throws it
   TypeRule rule = TypeRule::any;
 };
@@ -49,8 +51,8 @@ constexpr std::array kClasses = {
     JavaClass{"SQLException", "Exception", kAll, ErrorKind::rejected, TypeRule::sql},
     JavaClass{"SQLTransientException", "SQLException", kRetryable, ErrorKind::transient,
               TypeRule::sql},
-    JavaClass{"SQLIntegrityConstraintViolationException", "SQLException", kAll,
-              ErrorKind::rejected, TypeRule::sql_constraint},
+    JavaClass{"SQLIntegrityConstraintViolationException", "SQLException", kAll, ErrorKind::rejected,
+              TypeRule::sql_constraint},
     JavaClass{"IllegalArgumentException", "RuntimeException", kData, ErrorKind::data},
     JavaClass{"NumberFormatException", "IllegalArgumentException", kNone, ErrorKind::data},
     JavaClass{"IllegalStateException", "RuntimeException", kBug},
@@ -79,10 +81,10 @@ struct KindName {
   Kinds kinds;
 };
 constexpr std::array kKindNames = {
-    KindName{"data", kData},           KindName{"transient", kTransient},
-    KindName{"timeout", kTimeout},     KindName{"not_connected", kNotConnected},
-    KindName{"rejected", kRejected},   KindName{"config", kConfig},
-    KindName{"bug", kBug},             KindName{"retryable", kRetryable},
+    KindName{"data", kData},         KindName{"transient", kTransient},
+    KindName{"timeout", kTimeout},   KindName{"not_connected", kNotConnected},
+    KindName{"rejected", kRejected}, KindName{"config", kConfig},
+    KindName{"bug", kBug},           KindName{"retryable", kRetryable},
 };
 
 std::string_view simple_name(std::string_view name) {

@@ -2,11 +2,14 @@
 // kind and perhaps a type. This is the one table between the two worlds. Pure; any thread.
 //
 // What may be written, and what it catches:
-//   - a kind of ours: data, transient, timeout, not_connected, rejected, config, bug; or `retryable`
+//   - a kind of ours: data, transient, timeout, not_connected, rejected, config, bug; or
+//   `retryable`
 //     (transient, timeout, not_connected);
-//   - a Java class, full or simple name, of the table in the .cpp: IOException catches connection and
+//   - a Java class, full or simple name, of the table in the .cpp: IOException catches connection
+//   and
 //     timeout errors, SQLException catches what a database answered, and so on;
-//   - any other name: errors that carry exactly this type (throwException's exceptionType, an SQLSTATE,
+//   - any other name: errors that carry exactly this type (throwException's exceptionType, an
+//   SQLSTATE,
 //     a code of a connector); classes that the table does not know are RuntimeExceptions.
 // Errors of kind `cancelled` match nothing: the engine is stopping and the message will come again.
 #pragma once

@@ -3,32 +3,30 @@
 namespace drom {
 
 const OptionText* StepSpec::find(std::string_view option) const {
-  for (const OptionText& written : options)
-    if (written.name == option) return &written;
+  for (const OptionText& text : options)
+    if (text.name == option) return &text;
   return nullptr;
 }
 
 std::string_view StepSpec::text(std::string_view option) const {
-  const OptionText* const written = find(option);
-  return written ? std::string_view(written->text) : std::string_view();
+  const OptionText* found = find(option);
+  return found ? std::string_view(found->text) : std::string_view();
 }
 
-StepSpec& StepSpec::set(std::string option, std::string text) {
-  OptionText written;
-  written.name = std::move(option);
-  written.text = std::move(text);
-  written.where = where;
-  options.push_back(std::move(written));
+StepSpec& StepSpec::set(std::string option, std::string value) {
+  OptionText& added = options.emplace_back();
+  added.name = std::move(option);
+  added.text = std::move(value);
+  added.where = where;
   return *this;
 }
 
 StepSpec& StepSpec::set(std::string option, ExpressionSpec expression) {
-  OptionText written;
-  written.name = std::move(option);
-  written.expression = std::move(expression);
-  written.where = where;
-  written.is_expression = true;
-  options.push_back(std::move(written));
+  OptionText& added = options.emplace_back();
+  added.name = std::move(option);
+  added.expression = std::move(expression);
+  added.is_expression = true;
+  added.where = where;
   return *this;
 }
 

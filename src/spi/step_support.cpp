@@ -28,7 +28,8 @@ OptionSpec required_option(std::string name, OptionType type, std::string doc) {
 
 OptionSpec enum_option(std::string name, std::vector<std::string> values, std::string doc,
                        std::string fallback) {
-  OptionSpec out = option(std::move(name), OptionType::enumeration, std::move(doc), std::move(fallback));
+  OptionSpec out =
+      option(std::move(name), OptionType::enumeration, std::move(doc), std::move(fallback));
   out.values = std::move(values);
   return out;
 }
@@ -57,7 +58,8 @@ std::string_view bean_name(std::string_view reference) {
   return reference;
 }
 
-ExpressionPtr compile_template(std::string_view text, const Location& where, BuildContext& context) {
+ExpressionPtr compile_template(std::string_view text, const Location& where,
+                               BuildContext& context) {
   ExpressionError error;
   ExpressionPtr out = compile_expression("simple", text, ExpressionUse::value, error);
   if (!out) context.diagnostics().error("E0501", where, error.what, error.hint);

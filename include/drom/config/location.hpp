@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -33,11 +34,15 @@ class Diagnostics {
   void warning(std::string code, Location where, std::string what, std::string hint = {});
   bool has_errors() const { return errors_ > 0; }
   const std::vector<Diagnostic>& items() const { return items_; }
-  // `error[E0103] orders.yaml:14:11: unknown option ...` with the source line and a caret.
+  // `error[E0201] orders.yaml:14:11: unknown option ...` with the source line and a caret, in file order.
   std::string render() const;
+  // The text of a file, so that render() can show lines of it.
+  void add_source(const std::string& file, std::string text);
 
  private:
+  void add(Diagnostic item);
   std::vector<Diagnostic> items_;
+  std::map<std::string, std::string> sources_;
   size_t errors_ = 0;
 };
 

@@ -1,7 +1,7 @@
 // How the replies of several branches become one message: split, multicast, and every later pattern
-// that gathers. A strategy is a bean, `registry.bind<AggregationStrategy>("name", ...)`, and is named
-// in a route by `aggregationStrategy: "#name"`. Called on the shard, one call at a time per message,
-// in the order of the parts whatever the order of arrival.
+// that gathers. A strategy is a bean, `registry.bind<AggregationStrategy>("name", ...)`, and is
+// named in a route by `aggregationStrategy: "#name"`. Called on the shard, one call at a time per
+// message, in the order of the parts whatever the order of arrival.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
-// What the tests of this room share: steps written in a line, exchanges, an error policy that counts,
-// a producer and a database that only take notes. Tests only.
+// What the tests of this room share: steps written in a line, exchanges, an error policy that
+// counts, a producer and a database that only take notes. Tests only.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,7 +11,9 @@
 namespace drom::testing {
 
 inline ExpressionSpec simple(std::string text) { return {"simple", std::move(text), {}, nullptr}; }
-inline ExpressionSpec constant(std::string text) { return {"constant", std::move(text), {}, nullptr}; }
+inline ExpressionSpec constant(std::string text) {
+  return {"constant", std::move(text), {}, nullptr};
+}
 inline ExpressionSpec computed(std::function<Value(const Exchange&)> function) {
   return {{}, {}, {}, make_expression(std::move(function))};
 }
@@ -84,7 +86,8 @@ class NotingProducer final : public Producer {
 // A database transaction that notes its end.
 class NotingTransaction final : public TransactionResource {
  public:
-  explicit NotingTransaction(std::vector<std::string>& notes, std::optional<Error> commit_error = {})
+  explicit NotingTransaction(std::vector<std::string>& notes,
+                             std::optional<Error> commit_error = {})
       : notes_(notes), commit_error_(std::move(commit_error)) {}
   async<Result<void>> commit() override {
     notes_.push_back("commit");

@@ -1,0 +1,96 @@
+// The suite that every dialect must pass is in database_conformance_test.cpp; a dialect joins it with
+// a Backend. Test support, one thread.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "drom/sql/database.hpp"
+#include "support/harness.hpp"
+
+namespace drom::sql {
+
+// One database for one test, empty at first.
+class TestDatabase {
+ public:
+  virtual ~TestDatabase() = default;
+  // A data source over it; several see the same data. `places`: transactions that may be open at once
+  // where the dialect lets one choose; who finds none waits at most `patience`.
+  virtual std::shared_ptr<Database> connect(testing::Harness& harness, size_t places,
+                                            milliseconds patience) = 0;
+};
+
+struct Backend {
+  std::string name;
+  std::string bytes_type;
+  std::string decimal_type;
+  std::string time_type;
+  // Null: not available here; the tests are skipped, or fail when DROM_CI is set.
+  std::function<std::unique_ptr<TestDatabase>()> make;
+  std::string missing;  // why make may give null
+};
+
+Backend sqlite_backend();
+#ifdef DROM_POSTGRES
+Backend postgres_backend();
+#endif
+
+class DatabaseConformance : public ::testing::TestWithParam<Backend> {
+ protected:
+  void SetUp() override {
+    place_ = GetParam().make();
+    if (!place_) {
+      if (std::getenv("DROM_CI")) FAIL() << GetParam().missing;
+      GTEST_SKIP() << GetParam().missing;
+    }
+    database = connect();
+    ASSERT_TRUE(database);
+  }
+  void TearDown() override {
+    if (database) harness.run(database->close());
+  }
+
+  std::shared_ptr<Database> connect(size_t places = 4, milliseconds patience = std::chrono::seconds(10)) {
+    std::shared_ptr<Database> made = place_->connect(harness, places, patience);
+    const Result<void> opened = harness.run(made->open());
+    if (opened) return made;
+    ADD_FAILURE() << opened.error().message();
+    return nullptr;
+  }
+  // Runs one statement that must work.
+  Rows run(std::string sql, List params = {}) {
+    Result<Rows> rows = harness.run(database->execute(std::move(sql), std::move(params)));
+    if (rows) return std::move(*rows);
+    ADD_FAILURE() << rows.error().message();
+    return {};
+  }
+  Error fail(std::string sql, List params = {}) {
+    const Result<Rows> rows = harness.run(database->execute(sql, std::move(params)));
+    if (!rows) return rows.error();
+    ADD_FAILURE() << "must fail: " << sql;
+    return {};
+  }
+  int64_t count(const std::string& table) {
+    const Rows rows = run("SELECT count(*) FROM " + table);
+    return rows.rows.empty() ? -1 : rows.rows[0][0].to_int().value_or(-1);
+  }
+  std::unique_ptr<Transaction> begin() {
+    auto begun = harness.run(database->begin());
+    return begun ? std::move(*begun) : nullptr;
+  }
+  Result<Rows> in(Transaction& transaction, std::string sql, List params = {}) {
+    return harness.run(transaction.execute(std::move(sql), std::move(params)));
+  }
+
+  testing::Harness harness;
+  std::unique_ptr<TestDatabase> place_;
+  std::shared_ptr<Database> database;
+};
+
+}  // namespace drom::sql
