@@ -186,4 +186,9 @@ std::optional<std::string> resolve_placeholders(std::string_view text, const Pro
   return Resolver(text, source, where, diagnostics).resolve(text);
 }
 
+std::optional<std::string> resolved_property(const PropertySource& source, std::string_view key) {
+  Diagnostics undefined;
+  return resolve_placeholders("{{?" + std::string(key) + "}}", source, Location(), undefined);
+}
+
 }  // namespace drom

@@ -167,17 +167,9 @@ class ConfigBuilder {
   bool read_expression(const OptionSpec& option, const OptionText& written, Entry& entry) {
     ExpressionSpec spec = written.expression;
     if (!written.is_expression) {
-      const std::optional<std::string> text = resolve(written.text, written.where);
-      const std::optional<bool> flag = text ? parse_boolean(*text) : std::nullopt;
-      if (option.type != OptionType::predicate || !flag || written.is_list) {
-        if (text)
-          report("E0110", written, "'" + option.name + "' of " + spec_.name + " must be " +
-                                       std::string(type_phrase(option.type)),
-                 std::string(type_hint(option.type)));
-        return false;
-      }
-      spec.language = "constant";
-      spec.text = *flag ? "true" : "false";
+      // A bare text is simple: endpoint options have no other way to write `key=${header.id}`.
+      spec.language = "simple";
+      spec.text = written.text;
       spec.where = written.where;
     }
     entry.expression = spec.native ? spec.native : compile(option, spec);
