@@ -90,11 +90,6 @@ class Config {
     Location where;
   };
   const Entry& entry(std::string_view name) const;
-  void read(const OptionSpec& spec, const OptionText& written, Entry& entry, const PropertySource& properties,
-            Diagnostics& diagnostics);
-  void read_expression(const OptionSpec& spec, const OptionText& written, Entry& entry,
-                       const PropertySource& properties, Diagnostics& diagnostics);
-  static bool read_value(const OptionSpec& spec, Entry& entry);
 
   std::map<std::string, Entry, std::less<>> entries_;
   std::vector<std::pair<std::string, std::string>> extra_;
