@@ -24,7 +24,7 @@ LONG_FILES = {}  # path: why it is better in one piece
 BANNED = {
     "clock": (r"\b(?:system|steady|high_resolution)_clock::now\b|\b(?:clock_gettime|gettimeofday)\s*\("
               r"|(?<![\w.>])(?:std::|::)?time\s*\(\s*(?:nullptr|NULL|0|&)",
-              ("src/rt/", "bench/", "tests/", "_test.cpp"),
+              ("src/rt/", "bench/", "tests/", "_test.cpp", "_fixture.hpp"),
               "reads a clock: take drom::Clock from Scope or BuildContext"),
     "random": (r"\brandom_device\b|(?<![\w.>:])(?:std::|::)?s?rand\s*\(|\barc4random\b|\bgetrandom\s*\(",
                ("src/rt/",),
@@ -33,13 +33,13 @@ BANNED = {
               ("src/rt/", "bench/", "tests/"),
               "blocks a thread: wait with co_await clock.sleep(...)"),
     "environment": (r"\b(?:secure_getenv|getenv|setenv|putenv)\s*\(",
-                    ("src/rt/", "bench/", "tests/", "_test.cpp"),
+                    ("src/rt/", "bench/", "tests/", "_test.cpp", "_fixture.hpp"),
                     "reads the environment: take it from EvalEnv"),
     "thread": (r"\bstd::(?:jthread|thread|async)\b|\bpthread_create\b",
-               ("src/rt/", "src/app/", "bench/", "tests/", "_test.cpp"),
+               ("src/rt/", "src/app/", "bench/", "tests/", "_test.cpp", "_fixture.hpp"),
                "starts a thread: use a shard or a Lane of src/rt"),
     "output": (r"\bstd::(?:cout|cerr|clog)\b|(?<![\w.>:])(?:std::|::)?(?:printf|puts)\s*\(",
-               ("src/app/", "bench/", "tests/", "_test.cpp"),
+               ("src/app/", "bench/", "tests/", "_test.cpp", "_fixture.hpp"),
                "writes to the terminal: use drom::Log, or return the text to src/app"),
     "namespace-std": (r"\busing\s+namespace\s+std\b(?!::)", (), "`using namespace std`: name what you use"),
     "macro": (r"^[ \t]*#[ \t]*define\b", ("include/drom/base/assert.hpp",),
@@ -68,7 +68,7 @@ class Problem:
 
 
 def is_test(path: str) -> bool:
-    return path.startswith("tests/") or path.endswith("_test.cpp") or path.endswith("_test.py")
+    return path.startswith("tests/") or path.endswith(("_test.cpp", "_test.py", "_fixture.hpp"))
 
 
 def layer_of(path: str):
@@ -78,7 +78,7 @@ def layer_of(path: str):
 
 
 def connector_of(path: str):
-    match = re.match(r"src/connectors/(\w+)[/.]", path)
+    match = re.match(r"(?:src|include/drom)/connectors/(\w+)[/.]", path)
     return match.group(1) if match else None
 
 
@@ -114,7 +114,7 @@ def check_includes(path: str, text: str, files):
             yield line, "public-include", f"a public header includes {target}, which is not installed"
         if is_test(path) or not layer:
             continue
-        if target.startswith("tests/"):
+        if is_test(target):
             yield line, "layer", f"product code includes the test helper {target}"
         other = layer_of(target)
         if not other or other not in LAYERS:

@@ -18,6 +18,8 @@ TREE = {
     "src/engine/plan.hpp": HEADER,
     "src/eip/steps.hpp": HEADER,
     "src/connectors/http/http.hpp": HEADER,
+    "include/drom/connectors/http.hpp": HEADER,
+    "src/eip/eip_fixture.hpp": HEADER + '#include "support/harness.hpp"\n',
     "tests/support/harness.hpp": HEADER,
 }
 
@@ -33,6 +35,7 @@ BAD = [
     ("layer", "src/connectors/kafka/kafka.cpp", '#include "eip/steps.hpp"\n'),
     ("layer", "src/connectors/kafka/kafka.cpp", '#include "connectors/http/http.hpp"\n'),
     ("layer", "src/eip/choice.cpp", '#include "support/harness.hpp"\n'),
+    ("layer", "src/eip/choice.cpp", '#include "eip/eip_fixture.hpp"\n'),
     ("layer", "src/attic/old.cpp", "int main_room();\n"),
     ("unknown-include", "src/base/b.cpp", '#include "drom/base/nowhere.hpp"\n'),
     ("include-cycle", "include/drom/base/a.hpp", HEADER + '#include "drom/base/a.hpp"\n'),
@@ -103,6 +106,7 @@ GOOD = [
     ("src/eip/a.cpp", '#include "eip/steps.hpp"\n#include "drom/rt/clock.hpp"\n#include <string>\n'),
     ("src/app/main.cpp", '#include "engine/plan.hpp"\n#include "connectors/http/http.hpp"\n'),
     ("src/connectors/kafka/kafka.cpp", '#include "drom/spi/scope.hpp"\n'),
+    ("src/connectors/http/a.cpp", '#include "connectors/http/http.hpp"\n#include "drom/connectors/http.hpp"\n'),
     ("src/eip/a_test.cpp", '#include "support/harness.hpp"\n#include "engine/plan.hpp"\n'),
     ("include/drom/rt/async.hpp", HEADER + "#include <boost/asio/awaitable.hpp>\n#include <string>\n"),
     ("src/rt/real_clock.cpp", "  auto t = std::chrono::system_clock::now();\n"),

@@ -1,56 +1,67 @@
 #include <algorithm>
 #include <tuple>
 
+#include "config/secrets.hpp"
+#include "config/source_text.hpp"
+#include "config/utf8.hpp"
 #include "drom/config/location.hpp"
 
 namespace drom {
 namespace {
 
-std::string line_of(const std::string& text, uint32_t number) {
-  size_t start = 0;
-  for (uint32_t line = 1; line < number; ++line) {
-    const size_t end = text.find('\n', start);
-    if (end == std::string::npos) return {};
-    start = end + 1;
+constexpr size_t kShownMax = 100;
+constexpr size_t kLineCharactersMax = 160;
+
+// Texts of route files reach a terminal: no control characters.
+std::string printable(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '\n') {
+      out += "\\n";
+    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) {
+      out += c == '\t' ? ' ' : '?';
+    } else {
+      out += c;
+    }
   }
-  std::string line = text.substr(start, text.find('\n', start) - start);
-  if (line.ends_with('\r')) line.pop_back();
-  return line;
+  return out;
 }
 
-// Source lines are shown as they are, except what could play tricks with a terminal.
-std::string printable(std::string line) {
-  constexpr size_t kWidthMax = 160;
-  for (char& c : line)
-    if (static_cast<unsigned char>(c) < 0x20 && c != '\t') c = '?';
-  if (line.size() > kWidthMax) line = line.substr(0, kWidthMax) + "...";
-  return line;
+size_t byte_of_character(std::string_view text, size_t character) {
+  size_t at = 0;
+  while (at < text.size() && character > 0) {
+    ++at;
+    while (at < text.size() && is_utf8_tail(text[at])) ++at;
+    --character;
+  }
+  return at;
 }
 
-void append_source(std::string& out, const std::string& text, const Location& where) {
-  const std::string line = printable(line_of(text, where.line));
-  if (line.empty()) return;
-  const std::string number = std::to_string(where.line);
-  out += "  " + number + " | " + line + '\n';
-  if (where.column == 0 || where.column > line.size() + 1) return;
-  out += std::string(number.size() + 2, ' ') + " | ";
-  for (uint32_t i = 1; i < where.column; ++i) out += line[i - 1] == '\t' ? '\t' : ' ';
-  out += "^\n";
+// "   14 |   topc: orders" and the caret below. Long lines are cut around the column.
+void append_line(std::string& out, std::string_view line, const Location& where) {
+  std::string text = mask_secrets(line);
+  const size_t characters = count_characters(text);
+  size_t column = where.column > 0 ? where.column - 1 : 0;
+  if (column > characters) column = characters;
+  if (characters > kLineCharactersMax) {
+    const size_t from = column > kLineCharactersMax / 2 ? column - kLineCharactersMax / 2 : 0;
+    text = text.substr(byte_of_character(text, from));
+    text.resize(byte_of_character(text, kLineCharactersMax));
+    column -= from;
+  }
+  std::string number = std::to_string(where.line);
+  number.insert(0, number.size() < 5 ? 5 - number.size() : 0, ' ');
+  out += number + " | " + printable(text) + "\n";
+  if (where.column > 0) out += std::string(5, ' ') + " | " + std::string(column, ' ') + "^\n";
 }
 
 std::string counted(size_t n, const char* word) {
   return std::to_string(n) + " " + word + (n == 1 ? "" : "s");
 }
 
+// One mistake can be met twice (an endpoint that two steps name); people need to read it once.
 bool same(const Diagnostic& a, const Diagnostic& b) {
-  return a.code == b.code && a.what == b.what && a.where.line == b.where.line && a.where.column == b.where.column &&
-         a.where.text() == b.where.text();
-}
-
-bool earlier(const Diagnostic& a, const Diagnostic& b) {
-  const std::string_view file_a = a.where.file ? std::string_view(*a.where.file) : "";
-  const std::string_view file_b = b.where.file ? std::string_view(*b.where.file) : "";
-  return std::tie(file_a, a.where.line, a.where.column, a.what) < std::tie(file_b, b.where.line, b.where.column, b.what);
+  return a.code == b.code && a.what == b.what && a.where.text() == b.where.text();
 }
 
 }  // namespace
@@ -58,49 +69,90 @@ bool earlier(const Diagnostic& a, const Diagnostic& b) {
 std::string Location::text() const {
   if (!file) return {};
   std::string out = *file;
-  if (line > 0) out += ':' + std::to_string(line);
-  if (line > 0 && column > 0) out += ':' + std::to_string(column);
+  if (line == 0) return out;
+  out += ':' + std::to_string(line);
+  if (column > 0) out += ':' + std::to_string(column);
   return out;
 }
 
-void Diagnostics::add(Diagnostic item) {
-  // One mistake can be met twice (an endpoint that two steps name); people need to read it once.
-  for (const Diagnostic& known : items_)
-    if (same(known, item)) return;
-  if (item.severity == Severity::error) ++errors_;
-  items_.push_back(std::move(item));
+void Diagnostics::add(Diagnostic problem) {
+  if (problem.severity == Severity::error) ++errors_;
+  problem.what = mask_secrets(problem.what);
+  problem.hint = mask_secrets(problem.hint);
+  items_.push_back(std::move(problem));
 }
 
 void Diagnostics::error(std::string code, Location where, std::string what, std::string hint) {
-  add(Diagnostic{Severity::error, std::move(code), std::move(where), std::move(what), std::move(hint)});
+  add({Severity::error, std::move(code), std::move(where), std::move(what), std::move(hint)});
 }
 
 void Diagnostics::warning(std::string code, Location where, std::string what, std::string hint) {
-  add(Diagnostic{Severity::warning, std::move(code), std::move(where), std::move(what), std::move(hint)});
+  add({Severity::warning, std::move(code), std::move(where), std::move(what), std::move(hint)});
 }
 
-void Diagnostics::add_source(const std::string& file, std::string text) { sources_[file] = std::move(text); }
+void Diagnostics::add_source(std::string file, std::string text) {
+  sources_[std::move(file)] = std::make_shared<const std::string>(std::move(text));
+}
+
+Location Diagnostics::inside(const Location& where, std::string_view text, size_t offset) const {
+  if (!where.file) return where;
+  const auto source = sources_.find(*where.file);
+  if (source == sources_.end()) return where;
+  const auto place = SourceText(*source->second).inside_scalar({where.line, where.column}, text, offset);
+  if (!place) return where;
+  Location out = where;
+  out.line = place->line;
+  out.column = place->column;
+  return out;
+}
 
 std::string Diagnostics::render() const {
-  std::vector<Diagnostic> sorted = items_;
-  std::sort(sorted.begin(), sorted.end(), earlier);
-  std::string out;
-  for (const Diagnostic& item : sorted) {
-    out += item.severity == Severity::error ? "error" : "warning";
-    out += '[' + item.code + "] ";
-    if (const std::string place = item.where.text(); !place.empty()) out += place + ": ";
-    out += item.what + '\n';
-    if (item.where.file && item.where.line > 0) {
-      const auto source = sources_.find(*item.where.file);
-      if (source != sources_.end()) append_source(out, source->second, item.where);
-    }
-    if (!item.hint.empty()) out += "  hint: " + item.hint + '\n';
+  // By place; files in the order in which they appear.
+  std::vector<const Diagnostic*> sorted;
+  std::map<std::string_view, size_t> files;
+  const auto file_of = [](const Diagnostic& item) {
+    return item.where.file ? std::string_view(*item.where.file) : std::string_view();
+  };
+  for (const Diagnostic& item : items_) {
+    files.emplace(file_of(item), files.size());
+    sorted.push_back(&item);
   }
-  const size_t warnings = items_.size() - errors_;
-  if (errors_ > 0) out += counted(errors_, "error");
-  if (errors_ > 0 && warnings > 0) out += ", ";
+  std::stable_sort(sorted.begin(), sorted.end(), [&](const Diagnostic* a, const Diagnostic* b) {
+    const auto key = [&](const Diagnostic& item) {
+      return std::tuple(files.at(file_of(item)), item.where.line, item.where.column, std::string_view(item.what));
+    };
+    return key(*a) < key(*b);
+  });
+
+  sorted.erase(std::unique(sorted.begin(), sorted.end(),
+                           [](const Diagnostic* a, const Diagnostic* b) { return same(*a, *b); }),
+               sorted.end());
+
+  std::map<std::string_view, SourceText> texts;
+  std::string out;
+  size_t errors = 0;
+  for (size_t i = 0; i < sorted.size(); ++i) {
+    const Diagnostic& item = *sorted[i];
+    errors += item.severity == Severity::error ? 1 : 0;
+    if (i >= kShownMax) continue;
+    out += item.severity == Severity::error ? "error[" : "warning[";
+    out += item.code + "] ";
+    const std::string place = item.where.text();
+    if (!place.empty()) out += place + ": ";
+    out += printable(item.what) + "\n";
+    const auto source = sources_.find(file_of(item));
+    if (source != sources_.end() && item.where.line > 0 && !item.secret) {
+      const SourceText& text = texts.try_emplace(source->first, *source->second).first->second;
+      append_line(out, text.line(item.where.line), item.where);
+    }
+    if (!item.hint.empty()) out += "  hint: " + printable(item.hint) + "\n";
+  }
+  if (sorted.size() > kShownMax) out += "... and more, not shown\n";
+  const size_t warnings = sorted.size() - errors;
+  if (errors > 0) out += counted(errors, "error");
+  if (errors > 0 && warnings > 0) out += ", ";
   if (warnings > 0) out += counted(warnings, "warning");
-  if (!items_.empty()) out += '\n';
+  if (!sorted.empty()) out += '\n';
   return out;
 }
 

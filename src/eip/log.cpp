@@ -98,6 +98,6 @@ Step make_log(const StepSpec&, const Config& config, BuildContext& context) {
 
 }  // namespace
 
-void register_log(Registry& registry) { registry.add(StepInfo{"log", log_spec, make_log}); }
+void register_log_step(Registry& registry) { registry.add(StepInfo{"log", log_spec, make_log}); }
 
 }  // namespace drom

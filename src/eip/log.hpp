@@ -6,6 +6,6 @@ namespace drom {
 
 class Registry;
 
-void register_log(Registry& registry);
+void register_log_step(Registry& registry);
 
 }  // namespace drom

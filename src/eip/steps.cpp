@@ -24,7 +24,7 @@ void register_steps(Registry& registry) {
   register_do_try(registry);
   register_flow_control(registry);
   register_idempotent_consumer(registry);
-  register_log(registry);
+  register_log_step(registry);
   register_multicast(registry);
   register_pipeline(registry);
   register_process(registry);

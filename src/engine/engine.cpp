@@ -301,6 +301,7 @@ async<bool> then_true(async<> work) {
 }  // namespace
 
 void Engine::stop_now() { impl_->drive(then_true(impl_->stop())); }
+void Engine::run_now(async<> work) { impl_->drive(then_true(std::move(work))); }
 
 Exchange Engine::send_now(std::string uri, Exchange exchange) {
   return impl_->drive(impl_->send(std::move(uri), std::move(exchange)));

@@ -190,7 +190,6 @@ NodePtr Parser::parse_operand(Piece piece, Place place) {
   const Depth depth(depth_);
   if (!enter(piece.offset)) return nullptr;
   if (piece.empty()) return fail(piece.offset, "a value is missing here");
-  const ExpressionError before = error_;
   if (NodePtr literal = parse_literal(piece)) return literal;
   if (is_quoted(piece.text)) return nullptr;
   if (piece.text[0] == '!' && piece.text.size() > 1 && !is_space(piece.text[1])) {

@@ -78,16 +78,19 @@ bool TopLevel::next() {
   }
   while (at_ < text_.size()) {
     const char c = text_[at_];
-    if (function_start(text_, at_) || is_quote(c)) {
-      const size_t end = function_start(text_, at_) ? function_end(text_, at_)
-                                                    : balanced_end(text_, at_, true);
-      if (end != kNone) {
-        at_ = end;
-        continue;
-      }
-    } else if (brackets_ && (c == '(' || c == '[')) {
+    if (function_start(text_, at_)) {
+      at_ = function_end(text_, at_);
+      // Everything behind a function without an end belongs to it.
+      if (at_ == kNone) at_ = text_.size();
+      continue;
+    }
+    if (const size_t end = is_quote(c) ? balanced_end(text_, at_, true) : kNone; end != kNone) {
+      at_ = end;
+      continue;
+    }
+    if ((c == '(' || c == '[')) {
       ++depth_;
-    } else if (brackets_ && (c == ')' || c == ']') && depth_ > 0) {
+    } else if ((c == ')' || c == ']') && depth_ > 0) {
       --depth_;
       ++at_;
       continue;

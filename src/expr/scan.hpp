@@ -34,8 +34,7 @@ size_t function_end(std::string_view text, size_t at);
 // Walks over the top level of a text.
 class TopLevel {
  public:
-  explicit TopLevel(std::string_view text, bool brackets = true)
-      : text_(text), brackets_(brackets) {}
+  explicit TopLevel(std::string_view text) : text_(text) {}
   // Moves to the next top-level character; false at the end.
   bool next();
   size_t at() const { return at_; }
@@ -44,7 +43,6 @@ class TopLevel {
 
  private:
   std::string_view text_;
-  bool brackets_;
   size_t at_ = static_cast<size_t>(-1);
   size_t depth_ = 0;
 };

@@ -30,7 +30,7 @@ std::string suggest(std::string_view wrong, const std::vector<std::string_view>&
   if (wrong.empty() || wrong.size() > kLongestName) return {};
   const std::string folded = to_lower(wrong);
   std::string_view best;
-  size_t best_distance = std::max<size_t>(1, wrong.size() / 3) + 1;
+  size_t best_distance = std::min(std::max<size_t>(2, wrong.size() / 3) + 1, wrong.size());
   for (const std::string_view name : known) {
     const size_t d = distance(folded, to_lower(name));
     if (d >= best_distance) continue;

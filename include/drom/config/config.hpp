@@ -32,6 +32,7 @@ struct OptionText {
   Location where;
   bool is_list = false;
   bool is_expression = false;
+  Location name_where;  // of the name; line 0: use `where`
 };
 
 // Looks up {{key}}; implemented over application.properties, -D and the environment.
@@ -72,6 +73,7 @@ class Config {
   const std::vector<std::pair<std::string, std::string>>& extra() const { return extra_; }
 
  private:
+  friend class ConfigBuilder;  // src/config/validate.cpp
   struct Entry {
     OptionType type = OptionType::text;
     bool given = false;

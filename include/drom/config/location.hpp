@@ -22,27 +22,33 @@ enum class Severity : uint8_t { warning, error };
 
 struct Diagnostic {
   Severity severity = Severity::error;
-  std::string code;  // "E0103", stable; docs/reference/errors.md
+  std::string code;  // "E0201", stable; docs/reference/errors.md
   Location where;
   std::string what;  // "unknown option 'topc' for kafka"
   std::string hint;  // "did you mean 'topic'?"; may be empty
+  bool secret = false;  // the source line holds a secret and is not shown
 };
 
 class Diagnostics {
  public:
   void error(std::string code, Location where, std::string what, std::string hint = {});
   void warning(std::string code, Location where, std::string what, std::string hint = {});
+  // Secrets in `what` and `hint` are masked.
+  void add(Diagnostic problem);
+  // The text of a file that locations name: render() shows its lines, inside() looks into them.
+  void add_source(std::string file, std::string text);
+  // The place of byte `offset` of `text`, which is (a part of) the YAML scalar that starts at `where`;
+  // quotes, escapes and block scalars are followed. `where` itself when that cannot be told.
+  Location inside(const Location& where, std::string_view text, size_t offset) const;
   bool has_errors() const { return errors_ > 0; }
   const std::vector<Diagnostic>& items() const { return items_; }
-  // `error[E0201] orders.yaml:14:11: unknown option ...` with the source line and a caret, in file order.
+  // `error[E0201] orders.yaml:14:11: unknown option ...` with the source line and a caret, in the
+  // order of the places; at most 100 problems. Secrets are masked.
   std::string render() const;
-  // The text of a file, so that render() can show lines of it.
-  void add_source(const std::string& file, std::string text);
 
  private:
-  void add(Diagnostic item);
   std::vector<Diagnostic> items_;
-  std::map<std::string, std::string> sources_;
+  std::map<std::string, std::shared_ptr<const std::string>, std::less<>> sources_;
   size_t errors_ = 0;
 };
 

@@ -67,6 +67,8 @@ class Engine {
   // left it; errors are on the exchange.
   async<Exchange> send(std::string uri, Exchange exchange);
   Exchange send_now(std::string uri, Exchange exchange);
+  // Drives the shard until `work` has ended.
+  void run_now(async<> work);
   // Drives the shard until `ready` holds or `timeout` of the engine's clock has passed.
   bool drive_until(const std::function<bool()>& ready, milliseconds timeout);
 

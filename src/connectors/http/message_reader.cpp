@@ -41,8 +41,8 @@ bool is_transport_field(beast::field name) {
 
 // Lines that start with a blank continue the one before (obs-fold): parsers disagree about them.
 bool has_folded_line(std::string_view head) {
-  for (size_t at = head.find('\n'); at + 1 < head.size(); at = head.find('\n', at + 1))
-    if (head[at + 1] == ' ' || head[at + 1] == '\t') return true;
+  for (size_t at = head.find('\n'); at != std::string_view::npos; at = head.find('\n', at + 1))
+    if (at + 1 < head.size() && (head[at + 1] == ' ' || head[at + 1] == '\t')) return true;
   return false;
 }
 
@@ -102,12 +102,15 @@ struct Inbox {
     }
   }
 
+  void check_room(uint64_t bytes, ErrorCode& ec) {
+    if (bytes <= body_max - body.size()) return;
+    refuse(413, "the body is too large");
+    ec = make_error_code(beast::error::body_limit);
+  }
+
   size_t take(std::string_view bytes, ErrorCode& ec) {
-    if (bytes.size() > body_max - body.size()) {
-      refuse(413, "the body is too large");
-      ec = make_error_code(beast::error::body_limit);
-      return 0;
-    }
+    check_room(bytes.size(), ec);
+    if (ec) return 0;
     body.append(bytes);
     return bytes.size();
   }
@@ -162,7 +165,10 @@ class Parser : public beast::basic_parser<is_request> {
     ec = {};
     return inbox_.take(view(bytes), ec);
   }
-  void on_chunk_header_impl(std::uint64_t, Text, ErrorCode& ec) override { ec = {}; }
+  void on_chunk_header_impl(std::uint64_t size, Text, ErrorCode& ec) override {
+    ec = {};
+    inbox_.check_room(size, ec);
+  }
   size_t on_chunk_body_impl(std::uint64_t, Text bytes, ErrorCode& ec) override {
     ec = {};
     return inbox_.take(view(bytes), ec);

@@ -1,0 +1,130 @@
+// For the tests of this folder: a client of raw bytes on the loopback interface, and a self-signed
+// certificate made on the spot. The test's own thread drives both sides.
+#pragma once
+
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <boost/asio/ip/tcp.hpp>
+#include <functional>
+#include <string>
+
+#include "support/harness.hpp"
+
+namespace drom::http::testing {
+
+using drom::testing::Harness;
+
+// What an HTTP answer looks like to a test.
+struct RawReply {
+  int status = 0;
+  std::string head;
+  std::string body;
+  bool has(std::string_view line) const {
+    return head.find("\r\n" + std::string(line) + "\r\n") != std::string::npos;
+  }
+};
+
+class RawClient {
+ public:
+  RawClient(Harness& harness, uint16_t port) : harness_(harness), socket_(harness.io()) {
+    socket_.connect({boost::asio::ip::address_v4::loopback(), port});
+    socket_.non_blocking(true);
+    harness_.settle();
+  }
+
+  // Writes all; the server reads in between.
+  void send(std::string_view text) {
+    pump([&] {
+      boost::system::error_code ec;
+      const size_t sent = socket_.write_some(boost::asio::buffer(text.data(), text.size()), ec);
+      text.remove_prefix(sent);
+      return text.empty() || (ec && ec != boost::asio::error::would_block);
+    });
+    harness_.settle();
+  }
+
+  // Reads one answer; `head_only` after HEAD. status 0: the connection ended without one.
+  RawReply reply(bool head_only = false) {
+    RawReply out;
+    pump([&] { return input_.find("\r\n\r\n") != std::string::npos || !read(); });
+    const size_t end = input_.find("\r\n\r\n");
+    if (end == std::string::npos) return out;
+    out.head = input_.substr(0, end + 2);
+    out.status = std::stoi(input_.substr(9, 3));
+    input_.erase(0, end + 4);
+    const size_t at = out.head.find("\r\nContent-Length: ");
+    const size_t length = at == std::string::npos || head_only ? 0 : std::stoul(out.head.substr(at + 18));
+    pump([&] { return input_.size() >= length || !read(); });
+    out.body = input_.substr(0, length);
+    input_.erase(0, length);
+    return out;
+  }
+
+  RawReply ask(std::string_view text, bool head_only = false) {
+    send(text);
+    return reply(head_only);
+  }
+
+  // True when the server ends the connection, and has nothing more to say.
+  bool ended() {
+    pump([&] { return !read(); });
+    return ended_ && input_.empty();
+  }
+  // Nothing is there to read, and the connection is alive.
+  bool silent() {
+    harness_.settle();
+    return read() && input_.empty();
+  }
+  void end_writing() { socket_.shutdown(boost::asio::ip::tcp::socket::shutdown_send); }
+  void close() {
+    socket_.close();
+    harness_.settle();
+  }
+  // Ends with a reset instead of a goodbye.
+  void reset() {
+    socket_.set_option(boost::asio::socket_base::linger(true, 0));
+    close();
+  }
+
+ private:
+  // False at the end of the connection.
+  bool read() {
+    char buffer[16384];
+    boost::system::error_code ec;
+    const size_t n = socket_.read_some(boost::asio::buffer(buffer), ec);
+    input_.append(buffer, n);
+    ended_ = ended_ || (ec && ec != boost::asio::error::would_block);
+    return !ended_;
+  }
+  // Lets the server work until `done`; gives up when nothing has moved for long.
+  void pump(const std::function<bool()>& done) {
+    for (int i = 0; i < 2000 && !done(); ++i) {
+      harness_.settle();
+      pollfd waiting{socket_.native_handle(), POLLIN, 0};
+      if (i > 100) ::poll(&waiting, 1, 1);
+    }
+  }
+
+  Harness& harness_;
+  boost::asio::ip::tcp::socket socket_;
+  std::string input_;
+  bool ended_ = false;
+};
+
+// A fresh folder with cert.pem and key.pem for `host` (an address or a name), removed at the end.
+class TestCertificate {
+ public:
+  explicit TestCertificate(const std::string& host);
+  ~TestCertificate();
+  TestCertificate(const TestCertificate&) = delete;
+  TestCertificate& operator=(const TestCertificate&) = delete;
+  std::string certificate() const { return folder_ + "/cert.pem"; }
+  std::string key() const { return folder_ + "/key.pem"; }
+
+ private:
+  std::string folder_;
+};
+
+}  // namespace drom::http::testing
