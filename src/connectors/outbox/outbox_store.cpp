@@ -194,6 +194,20 @@ sql::Command OutboxStore::read(const ReadRequest& request) const {
   return {statements_.read_some, std::move(params)};
 }
 
+// A lone statement needs no transaction of ours: an idle look at SQLite then takes no write lock.
+async<Result<std::vector<sql::Rows>>> OutboxStore::run(std::vector<sql::Command> commands) {
+  if (commands.size() != 1) {
+    Result<std::vector<sql::Rows>> all = co_await database_.execute_all(std::move(commands));
+    co_return all;
+  }
+  Result<sql::Rows> one =
+      co_await database_.execute(std::move(commands.front().sql), std::move(commands.front().params));
+  if (!one) co_return std::move(one.error());
+  std::vector<sql::Rows> out;
+  out.push_back(std::move(*one));
+  co_return out;
+}
+
 async<relay::DataAnswer> OutboxStore::data(DataTrip trip, Error* failure) {
   std::vector<sql::Command> commands;
   // What a failure writes may undo nothing of the next owner: hold the lease while writing it.
@@ -209,7 +223,7 @@ async<relay::DataAnswer> OutboxStore::data(DataTrip trip, Error* failure) {
   if (trip.read) commands.push_back(read(*trip.read));
 
   relay::DataAnswer answer;
-  Result<std::vector<sql::Rows>> results = co_await database_.execute_all(std::move(commands));
+  Result<std::vector<sql::Rows>> results = co_await run(std::move(commands));
   if (!results) {
     *failure = std::move(results.error());
     co_return answer;

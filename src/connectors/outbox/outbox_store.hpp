@@ -45,6 +45,7 @@ class OutboxStore {
   void add_sent_marks(const std::vector<SentMark>& marks, std::vector<sql::Command>& commands) const;
   sql::Command failed_marks(const std::vector<FailedMark>& marks) const;
   sql::Command read(const ReadRequest& request) const;
+  async<Result<std::vector<sql::Rows>>> run(std::vector<sql::Command> commands);
 
   sql::Database& database_;
   Clock& clock_;

@@ -18,7 +18,7 @@ std::string fixed(std::string_view text) {
   return parsed.parameters.empty() ? parsed.pieces.front() : parsed.fixed;
 }
 
-Result<sql::Command> bind(std::string_view text, const Value& body, Exchange exchange = {}) {
+Result<sql::Command> bound_of(std::string_view text, const Value& body, Exchange exchange = {}) {
   testing::Harness harness;
   const EvalScope scope{harness, "route", "step"};
   const SqlText parsed = parse(text);
@@ -73,7 +73,7 @@ TEST(SqlText, TakesNamesFromBodyThenHeadersThenVariables) {
   exchange.variables.set("extra", "variable");
   Object body;
   body.set("id", 1);
-  Result<sql::Command> bound = bind("x :#id :#name :#extra", body, std::move(exchange));
+  Result<sql::Command> bound = bound_of("x :#id :#name :#extra", body, std::move(exchange));
   ASSERT_TRUE(bound.ok());
   EXPECT_EQ(bound->params, (List{1, "header", "variable"}));
 }
@@ -81,8 +81,8 @@ TEST(SqlText, TakesNamesFromBodyThenHeadersThenVariables) {
 TEST(SqlText, AMissingNameIsAnErrorAndANullIsAValue) {
   Object body;
   body.set("a", Value());
-  EXPECT_EQ(bind("x :#a", body)->params, List{Value()});
-  Result<sql::Command> missing = bind("x :#b", body);
+  EXPECT_EQ(bound_of("x :#a", body)->params, List{Value()});
+  Result<sql::Command> missing = bound_of("x :#b", body);
   ASSERT_FALSE(missing.ok());
   EXPECT_EQ(missing.error().kind, ErrorKind::data);
   EXPECT_NE(missing.error().what.find("'b'"), std::string::npos);
@@ -91,38 +91,38 @@ TEST(SqlText, AMissingNameIsAnErrorAndANullIsAValue) {
 TEST(SqlText, BindsExpressionsWithTheirType) {
   Exchange exchange;
   exchange.message.headers.set("n", 7);
-  Result<sql::Command> bound = bind("x = :#${header.n}", Value(), std::move(exchange));
+  Result<sql::Command> bound = bound_of("x = :#${header.n}", Value(), std::move(exchange));
   ASSERT_TRUE(bound.ok());
   EXPECT_EQ(bound->sql, "x = $1");
   EXPECT_EQ(bound->params, List{7});
 }
 
 TEST(SqlText, ValuesByPositionComeFromTheListOrTheBody) {
-  EXPECT_EQ(bind("(#, #)", List{1, "b"})->params, (List{1, "b"}));
-  EXPECT_EQ(bind("(#)", "one")->params, List{"one"});
-  EXPECT_FALSE(bind("(#, #)", List{1}).ok());
-  EXPECT_FALSE(bind("(#)", Object()).ok());
+  EXPECT_EQ(bound_of("(#, #)", List{1, "b"})->params, (List{1, "b"}));
+  EXPECT_EQ(bound_of("(#)", "one")->params, List{"one"});
+  EXPECT_FALSE(bound_of("(#, #)", List{1}).ok());
+  EXPECT_FALSE(bound_of("(#)", Object()).ok());
 }
 
 TEST(SqlText, InExpandsListsAndSeparatedTexts) {
   Object body;
   body.set("ids", List{1, 2, 3});
   body.set("x", 9);
-  Result<sql::Command> bound = bind("a = :#x and id in (:#in:ids) and b = :#x", body);
+  Result<sql::Command> bound = bound_of("a = :#x and id in (:#in:ids) and b = :#x", body);
   ASSERT_TRUE(bound.ok());
   EXPECT_EQ(bound->sql, "a = $1 and id in ($2, $3, $4) and b = $5");
   EXPECT_EQ(bound->params, (List{9, 1, 2, 3, 9}));
   body.set("ids", "Camel,AMQ");
-  EXPECT_EQ(bind("id in (:#in:ids)", body)->params, (List{"Camel", "AMQ"}));
+  EXPECT_EQ(bound_of("id in (:#in:ids)", body)->params, (List{"Camel", "AMQ"}));
   body.set("ids", List());
-  EXPECT_EQ(bind("id in (:#in:ids)", body)->sql, "id in ($1)");
-  EXPECT_EQ(bind("id in (:#in:${body})", List{5, 6})->sql, "id in ($1, $2)");
+  EXPECT_EQ(bound_of("id in (:#in:ids)", body)->sql, "id in ($1)");
+  EXPECT_EQ(bound_of("id in (:#in:${body})", List{5, 6})->sql, "id in ($1, $2)");
 }
 
 TEST(SqlText, AHostileValueIsOnlyEverBound) {
   Object body;
   body.set("name", "x'; drop table t; --");
-  Result<sql::Command> bound = bind("select :#name", body);
+  Result<sql::Command> bound = bound_of("select :#name", body);
   EXPECT_EQ(bound->sql, "select $1");
   EXPECT_EQ(bound->params, List{"x'; drop table t; --"});
 }
@@ -132,7 +132,7 @@ TEST(SqlText, DocumentsAreBoundAsJsonText) {
   inner.set("a", 1);
   Object body;
   body.set("doc", inner);
-  EXPECT_EQ(bind("(:#doc)", body)->params, List{"{\"a\":1}"});
+  EXPECT_EQ(bound_of("(:#doc)", body)->params, List{"{\"a\":1}"});
 }
 
 }  // namespace

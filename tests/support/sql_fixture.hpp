@@ -1,0 +1,114 @@
+// Real databases for tests of what works on them: a fresh SQLite file, and a fresh schema of the
+// PostgreSQL server named by DROM_TEST_POSTGRES (skipped without it, failed when DROM_CI is set). The
+// clock is real, because the databases are.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "drom/rt/unit_of_work.hpp"
+#include "drom/sql/database.hpp"
+#include "rt/real_clock.hpp"
+#include "sql/sqlite/sqlite_database.hpp"
+#include "support/harness.hpp"
+#ifdef DROM_POSTGRES
+#include "sql/postgres/postgres_database.hpp"
+#endif
+
+namespace drom::testing {
+
+class SqlTest : public ::testing::TestWithParam<sql::Dialect> {
+ protected:
+  SqlTest() : clock(make_real_clock(harness.io())) {}
+
+  void SetUp() override {
+    if (GetParam() == sql::Dialect::postgres && !std::getenv("DROM_TEST_POSTGRES")) {
+      if (std::getenv("DROM_CI")) FAIL() << "DROM_TEST_POSTGRES is not set, but DROM_CI is";
+      GTEST_SKIP() << "DROM_TEST_POSTGRES is not set";
+    }
+    folder = std::filesystem::temp_directory_path() / ("drom-test-" + Rng(entropy_seed()).uuid());
+    std::filesystem::create_directories(folder);
+    schema_ = "t" + std::to_string(entropy_seed());
+    database = connect();
+    ASSERT_TRUE(database);
+  }
+
+  void TearDown() override {
+    if (database && postgres()) run("DROP SCHEMA " + schema_ + " CASCADE");
+    databases_.push_back(std::move(database));
+    for (const auto& open : databases_)
+      if (open) harness.run(open->close());
+    databases_.clear();
+    std::error_code ignored;
+    std::filesystem::remove_all(folder, ignored);
+  }
+
+  bool postgres() const { return GetParam() == sql::Dialect::postgres; }
+
+  // Another data source over the same data, as another process would have it.
+  std::shared_ptr<sql::Database> connect() {
+    std::shared_ptr<sql::Database> made;
+    if (postgres()) {
+#ifdef DROM_POSTGRES
+      sql::PostgresOptions options;
+      options.name = "db";
+      options.conninfo = std::getenv("DROM_TEST_POSTGRES");
+      options.init = "CREATE SCHEMA IF NOT EXISTS " + schema_ + "; SET search_path TO " + schema_;
+      made = sql::make_postgres(std::move(options), harness.io(), *clock, harness.captured);
+#endif
+    } else {
+      sql::SqliteOptions options;
+      options.name = "db";
+      options.file = (folder / "test.db").string();
+      options.synchronous = "OFF";
+      made = sql::make_sqlite(std::move(options), harness.io(), *clock, harness.captured);
+    }
+    const Result<void> opened = harness.run(made->open());
+    EXPECT_TRUE(opened.ok()) << (opened.ok() ? "" : opened.error().message());
+    if (database) databases_.push_back(made);
+    return made;
+  }
+
+  sql::Rows run(std::string text, List params = {}) {
+    Result<sql::Rows> rows = harness.run(database->execute(text, std::move(params)));
+    if (rows) return std::move(*rows);
+    ADD_FAILURE() << text << ": " << rows.error().message();
+    return {};
+  }
+  int64_t number(std::string text) {
+    const sql::Rows rows = run(std::move(text));
+    return rows.rows.empty() ? -1 : rows.rows[0][0].to_int().value_or(-1);
+  }
+
+  // Lets everything go on until `done`, at most ten seconds.
+  bool until(const std::function<bool()>& done, milliseconds limit = std::chrono::seconds(10)) {
+    const SteadyTime deadline = clock->steady() + limit;
+    while (!done()) {
+      if (clock->steady() >= deadline) return false;
+      harness.run(clock->sleep(milliseconds(2)));
+    }
+    return true;
+  }
+  void let_pass(milliseconds duration) { harness.run(clock->sleep(duration)); }
+
+  Harness harness;
+  std::unique_ptr<Clock> clock;
+  std::filesystem::path folder;
+  std::shared_ptr<sql::Database> database;
+
+ private:
+  std::string schema_;
+  std::vector<std::shared_ptr<sql::Database>> databases_;
+};
+
+inline std::string dialect_name(const ::testing::TestParamInfo<sql::Dialect>& info) {
+  return std::string(sql::to_string(info.param));
+}
+
+}  // namespace drom::testing
