@@ -333,9 +333,13 @@ TEST_F(PlatformHttp, RefusesProducerOptionsThatCannotBeMeant) {
 
 class PlatformHttpTls : public PlatformHttp {
  protected:
-  void serve_with(const TestCertificate& certificate) {
+  // Before the first route: the server is made with it.
+  void use(const TestCertificate& certificate) {
     harness.property_map["drom.http.certificateFile"] = certificate.certificate();
     harness.property_map["drom.http.keyFile"] = certificate.key();
+  }
+  void serve_with(const TestCertificate& certificate) {
+    use(certificate);
     add({{"path", "/tls"}}, [](Exchange& e) {
       e.message.body = Value(std::string(e.message.headers.text("CamelHttpUrl")) + e.message.body.to_text());
       return Outcome::done;
@@ -380,6 +384,7 @@ TEST_F(PlatformHttpTls, TrustsNeitherStrangersNorOtherNames) {
 
 TEST_F(PlatformHttpTls, NeverFollowsARedirectOutOfTls) {
   const TestCertificate certificate("127.0.0.1");
+  use(certificate);
   add({{"path", "/away"}}, [](Exchange& e) {
     e.message.headers.set("CamelHttpResponseCode", Value(302));
     e.message.headers.set("Location", Value("http://127.0.0.1:1/"));
