@@ -17,7 +17,7 @@
 #include "rt/real_clock.hpp"
 #include "sql/sqlite/sqlite_database.hpp"
 #include "support/harness.hpp"
-#ifdef DROM_POSTGRES
+#if __has_include("sql/postgres/postgres_database.hpp")
 #include "sql/postgres/postgres_database.hpp"
 #endif
 
@@ -55,11 +55,12 @@ class SqlTest : public ::testing::TestWithParam<sql::Dialect> {
   std::shared_ptr<sql::Database> connect() {
     std::shared_ptr<sql::Database> made;
     if (postgres()) {
-#ifdef DROM_POSTGRES
+#if __has_include("sql/postgres/postgres_database.hpp")
       sql::PostgresOptions options;
       options.name = "db";
-      options.conninfo = std::getenv("DROM_TEST_POSTGRES");
-      options.init = "CREATE SCHEMA IF NOT EXISTS " + schema_ + "; SET search_path TO " + schema_;
+      options.url = std::getenv("DROM_TEST_POSTGRES");
+      options.keywords.emplace_back("options", "-c search_path=" + schema_);
+      options.init = "CREATE SCHEMA IF NOT EXISTS " + schema_;
       made = sql::make_postgres(std::move(options), harness.io(), *clock, harness.captured);
 #endif
     } else {
@@ -106,6 +107,14 @@ class SqlTest : public ::testing::TestWithParam<sql::Dialect> {
   std::string schema_;
   std::vector<std::shared_ptr<sql::Database>> databases_;
 };
+
+inline std::vector<sql::Dialect> dialects() {
+  std::vector<sql::Dialect> out{sql::Dialect::sqlite};
+#ifdef DROM_POSTGRES
+  out.push_back(sql::Dialect::postgres);
+#endif
+  return out;
+}
 
 inline std::string dialect_name(const ::testing::TestParamInfo<sql::Dialect>& info) {
   return std::string(sql::to_string(info.param));

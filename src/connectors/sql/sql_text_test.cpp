@@ -116,7 +116,9 @@ TEST(SqlText, InExpandsListsAndSeparatedTexts) {
   EXPECT_EQ(bound_of("id in (:#in:ids)", body)->params, (List{"Camel", "AMQ"}));
   body.set("ids", List());
   EXPECT_EQ(bound_of("id in (:#in:ids)", body)->sql, "id in ($1)");
-  EXPECT_EQ(bound_of("id in (:#in:${body})", List{5, 6})->sql, "id in ($1, $2)");
+  Exchange exchange;
+  exchange.message.body = List{5, 6};
+  EXPECT_EQ(bound_of("id in (:#in:${body})", Value(), std::move(exchange))->sql, "id in ($1, $2)");
 }
 
 TEST(SqlText, AHostileValueIsOnlyEverBound) {

@@ -1,0 +1,735 @@
+// The outbox on real databases: table contract, producer in the unit of work, relay, several relays,
+// failures and restarts. Numbers C.. are the public failure cases of the fault list.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "connectors/outbox/outbox_admin.hpp"
+#include "connectors/outbox/outbox_endpoint.hpp"
+#include "connectors/outbox/outbox_store.hpp"
+#include "support/sql_fixture.hpp"
+
+namespace drom::outbox {
+namespace {
+
+using std::chrono::seconds;
+
+// Forwards to another data source; a frozen one answers nothing, like a process that is stopped.
+class FreezableDatabase final : public sql::Database {
+ public:
+  FreezableDatabase(std::shared_ptr<sql::Database> inner, Clock& clock) : inner_(std::move(inner)), clock_(clock) {}
+  bool frozen = false;
+
+  sql::Dialect dialect() const override { return inner_->dialect(); }
+  const std::string& name() const override { return inner_->name(); }
+  async<Result<void>> open() override { co_return Result<void>(); }
+  async<> close() override { co_return; }
+  async<Result<sql::Rows>> execute(std::string text, List params) override {
+    co_await thawed();
+    Result<sql::Rows> rows = co_await inner_->execute(std::move(text), std::move(params));
+    co_await thawed();
+    co_return rows;
+  }
+  async<Result<std::vector<sql::Rows>>> execute_all(std::vector<sql::Command> commands) override {
+    co_await thawed();
+    Result<std::vector<sql::Rows>> rows = co_await inner_->execute_all(std::move(commands));
+    co_await thawed();
+    co_return rows;
+  }
+  async<Result<void>> script(std::string text) override {
+    Result<void> done = co_await inner_->script(std::move(text));
+    co_return done;
+  }
+  async<Result<std::unique_ptr<sql::Transaction>>> begin() override {
+    Result<std::unique_ptr<sql::Transaction>> begun = co_await inner_->begin();
+    co_return begun;
+  }
+  void signal(std::string_view channel) override { inner_->signal(channel); }
+  async<> wait(std::string channel, milliseconds timeout) override {
+    co_await inner_->wait(std::move(channel), timeout);
+  }
+  void cancel_waits() override { inner_->cancel_waits(); }
+
+ private:
+  async<> thawed() {
+    while (frozen) co_await clock_.sleep(milliseconds(5));
+  }
+  std::shared_ptr<sql::Database> inner_;
+  Clock& clock_;
+};
+
+struct Seen {
+  int64_t id;
+  std::string key;
+  std::string body;
+  std::string event_id;
+  std::string relay;
+};
+
+using Handler = std::function<std::optional<Error>(const Exchange&)>;
+
+// Polls and settles like the engine does with a keyed source: one of a key at a time, its later ones
+// released after a failure.
+struct Pump {
+  std::string name;
+  std::unique_ptr<Consumer> consumer;
+  Handler handler;
+  std::vector<Seen>* seen = nullptr;
+  bool hold = false;  // take exchanges and keep them
+  std::vector<Exchange> held;
+  bool stopping = false;
+  bool ended = false;
+
+  async<> run() {
+    while (!stopping) {
+      Result<Batch> polled = co_await consumer->poll(32);
+      if (!polled) break;
+      std::vector<Receipt> receipts;
+      std::set<std::string> failed;
+      for (Exchange& exchange : *polled) {
+        if (hold) {
+          held.push_back(std::move(exchange));
+          continue;
+        }
+        receipts.push_back(handle(std::move(exchange), failed));
+      }
+      Result<void> settled = co_await consumer->settle(std::move(receipts));
+      EXPECT_TRUE(settled.ok());
+    }
+    ended = true;
+  }
+
+  Receipt handle(Exchange exchange, std::set<std::string>& failed) {
+    Receipt receipt;
+    const std::string key = exchange.key;
+    if (!key.empty() && failed.contains(key)) {
+      receipt.outcome = Outcome::released;
+    } else if (std::optional<Error> error = handler ? handler(exchange) : std::nullopt) {
+      exchange.fail(std::move(*error));
+      receipt.outcome = Outcome::failed;
+      if (!key.empty()) failed.insert(key);
+    } else {
+      receipt.outcome = Outcome::done;
+      note(exchange);
+    }
+    receipt.exchange = std::move(exchange);
+    return receipt;
+  }
+  void note(const Exchange& exchange) {
+    seen->push_back({static_cast<int64_t>(exchange.delivery), exchange.key, exchange.message.body.to_text(),
+                     std::string(exchange.message.headers.text("eventId")), name});
+  }
+};
+
+class OutboxDb : public testing::SqlTest {
+ protected:
+  void SetUp() override {
+    SqlTest::SetUp();
+    if (IsSkipped() || HasFatalFailure()) return;
+    options.uri = "outbox:x";
+    options.table = "outbox_x";
+    options.headers = {"*"};
+    options.policy.retry = Backoff{milliseconds(20), 2, milliseconds(200), 0};
+    options.policy.pause = Backoff{milliseconds(20), 2, milliseconds(100), 0};
+    options.policy.poll_min = milliseconds(5);
+    options.policy.poll_max = milliseconds(20);
+    options.policy.lease = milliseconds(600);
+    producer = make_producer(services(*database), options);
+    open(*producer);
+  }
+  void TearDown() override {
+    for (auto& pump : pumps) stop(*pump);
+    pumps.clear();
+    producer.reset();
+    SqlTest::TearDown();
+  }
+
+  OutboxServices services(sql::Database& on) {
+    return OutboxServices{on, harness.io(), *clock, harness.captured, harness.rng()};
+  }
+  void open(Producer& p) {
+    const Result<void> opened = harness.run(p.open());
+    ASSERT_TRUE(opened.ok()) << opened.error().message();
+  }
+  void send(Batch& batch) {
+    Scope scope = harness.scope();
+    harness.run(producer->run(batch, scope));
+  }
+  void send(std::string body, std::string key, UnitOfWork* unit = nullptr) {
+    Batch batch;
+    Exchange exchange;
+    exchange.message.body = std::move(body);
+    exchange.key = std::move(key);
+    exchange.unit = unit;
+    batch.push_back(std::move(exchange));
+    send(batch);
+    EXPECT_FALSE(batch[0].failed()) << batch[0].error->message();
+  }
+
+  Pump& start(Handler handler = {}, sql::Database* on = nullptr, bool hold = false) {
+    auto pump = std::make_unique<Pump>();
+    pump->name = "relay" + std::to_string(pumps.size() + 1);
+    pump->handler = std::move(handler);
+    pump->seen = &seen;
+    pump->hold = hold;
+    pump->consumer = make_consumer(services(on ? *on : *database), options);
+    const Result<void> opened = harness.run(pump->consumer->open());
+    EXPECT_TRUE(opened.ok()) << (opened.ok() ? "" : opened.error().message());
+    harness.spawn(pump->run());
+    pumps.push_back(std::move(pump));
+    return *pumps.back();
+  }
+  void stop(Pump& pump) {
+    if (!pump.consumer) return;
+    pump.stopping = true;
+    pump.consumer->stop();
+    EXPECT_TRUE(until([&] { return pump.ended; }));
+    harness.run(pump.consumer->close());
+    pump.consumer.reset();
+  }
+  int64_t in_state(const std::string& state) {
+    return number("SELECT count(*) FROM outbox_x WHERE status = '" + state + "'");
+  }
+  bool wait_for(size_t count) {
+    return until([&] { return seen.size() >= count; });
+  }
+  // First deliveries of each key in the order of their ids.
+  void expect_key_order() {
+    std::map<std::string, int64_t> last;
+    std::set<int64_t> known;
+    for (const Seen& s : seen) {
+      if (!known.insert(s.id).second || s.key.empty()) continue;
+      EXPECT_GT(s.id, last[s.key]) << "key " << s.key;
+      last[s.key] = s.id;
+    }
+  }
+  std::set<int64_t> distinct() const {
+    std::set<int64_t> ids;
+    for (const Seen& s : seen) ids.insert(s.id);
+    return ids;
+  }
+  bool all_sent() {
+    return until([&] { return in_state("due") == 0; });
+  }
+  std::vector<std::string> bodies() const {
+    std::vector<std::string> out;
+    for (const Seen& s : seen) out.push_back(s.body);
+    return out;
+  }
+
+  OutboxOptions options;
+  std::unique_ptr<Producer> producer;
+  std::vector<std::unique_ptr<Pump>> pumps;
+  std::vector<Seen> seen;
+};
+
+Error transient(std::string what = "boom") { return Error(ErrorKind::transient, std::move(what)); }
+
+// --- contract and producer ----------------------------------------------------------------------
+
+TEST_P(OutboxDb, ABareInsertOfAnotherProgramIsEnough) {
+  run("INSERT INTO outbox_x (key, type, payload) VALUES ('k', 'order.created', '{\"id\":1}')");
+  run("INSERT INTO outbox_x (payload) VALUES ('only')");
+  start();
+  ASSERT_TRUE(wait_for(2));
+  EXPECT_EQ(bodies(), (std::vector<std::string>{"{\"id\":1}", "only"}));
+  EXPECT_EQ(seen[0].event_id.size(), 36u);
+  EXPECT_NE(seen[0].event_id, seen[1].event_id);
+  EXPECT_TRUE(all_sent());
+  EXPECT_EQ(in_state("sent"), 2);
+}
+
+TEST_P(OutboxDb, ARowExistsExactlyWhenItsUnitOfWorkCommits) {
+  run("CREATE TABLE orders (id INTEGER PRIMARY KEY)");
+  for (const bool commit : {false, true}) {
+    UnitOfWork unit;
+    Exchange exchange;
+    exchange.unit = &unit;
+    List none;
+    ASSERT_TRUE(harness.run(sql::execute(exchange, *database, "INSERT INTO orders (id) VALUES (1)", none)).ok());
+    send("event", "k", &unit);
+    if (commit) {
+      EXPECT_TRUE(harness.run(unit.commit()).ok());
+    } else {
+      harness.run(unit.rollback());
+    }
+    EXPECT_EQ(number("SELECT count(*) FROM orders"), commit ? 1 : 0);
+    EXPECT_EQ(number("SELECT count(*) FROM outbox_x"), commit ? 1 : 0);
+  }
+}
+
+TEST_P(OutboxDb, ABatchIsInsertedTogetherAndABadRowCostsOnlyItself) {
+  Batch batch;
+  for (int i = 0; i < 20; ++i) {
+    Exchange exchange;
+    exchange.message.body = "b" + std::to_string(i);
+    batch.push_back(std::move(exchange));
+  }
+  if (postgres()) batch[7].key = std::string("a\0b", 3);  // PostgreSQL takes no NUL in a text
+  send(batch);
+  EXPECT_EQ(number("SELECT count(*) FROM outbox_x"), postgres() ? 19 : 20);
+  EXPECT_EQ(batch[7].failed(), postgres());
+  EXPECT_FALSE(batch[8].failed());
+}
+
+TEST_P(OutboxDb, OptionsGiveKeyTypeIdAndDelay) {
+  options.key = make_expression([](const Exchange&) { return Value("K"); });
+  options.type = make_expression([](const Exchange&) { return Value("T"); });
+  options.event_id = make_expression([](const Exchange&) { return Value("E"); });
+  options.delay = make_expression([](const Exchange&) { return Value("1h"); });
+  producer = make_producer(services(*database), options);
+  open(*producer);
+  send("later", "");
+  const sql::Rows rows = run("SELECT key, type, event_id FROM outbox_x");
+  EXPECT_EQ(rows.rows[0], (List{"K", "T", "E"}));
+  // It waits, and holds nobody back.
+  run("INSERT INTO outbox_x (key, payload) VALUES ('K', 'now')");
+  start();
+  ASSERT_TRUE(wait_for(1));
+  let_pass(milliseconds(100));
+  EXPECT_EQ(bodies(), std::vector<std::string>{"now"});
+  EXPECT_EQ(in_state("due"), 1);
+}
+
+TEST_P(OutboxDb, NullBytesAndHeadersSurviveTheTable) {  // C11
+  Batch batch;
+  for (const Value& body : {Value(), Value(""), Value(Bytes(std::string("\xff\0", 2)))}) {
+    Exchange exchange;
+    exchange.message.body = body;
+    exchange.message.headers.set("tenant", "a");
+    batch.push_back(std::move(exchange));
+  }
+  send(batch);
+  Pump& pump = start({}, nullptr, true);
+  ASSERT_TRUE(until([&] { return pump.held.size() == 3; }));
+  EXPECT_TRUE(pump.held[0].message.body.is_null());
+  EXPECT_EQ(pump.held[1].message.body, Value(""));
+  EXPECT_EQ(pump.held[2].message.body.raw(), std::string_view("\xff\0", 2));
+  EXPECT_EQ(pump.held[2].message.headers.text("tenant"), "a");
+}
+
+TEST_P(OutboxDb, WithoutCreateTableAMissingTableIsAConfigError) {
+  options.table = "outbox_other";
+  options.create_table = false;
+  const auto other = make_producer(services(*database), options);
+  const Result<void> opened = harness.run(other->open());
+  ASSERT_FALSE(opened.ok());
+  EXPECT_EQ(opened.error().kind, ErrorKind::config);
+  EXPECT_NE(opened.error().hint.find("drom outbox init"), std::string::npos);
+}
+
+TEST_P(OutboxDb, ATableOfAnotherShapeIsNamedWithTheRemedy) {
+  run("CREATE TABLE outbox_odd (id INTEGER PRIMARY KEY, payload TEXT)");
+  options.table = "outbox_odd";
+  const auto consumer = make_consumer(services(*database), options);
+  const Result<void> opened = harness.run(consumer->open());
+  ASSERT_FALSE(opened.ok());
+  EXPECT_EQ(opened.error().kind, ErrorKind::config);
+  EXPECT_NE(opened.error().what.find("outbox_odd"), std::string::npos);
+}
+
+// --- relay --------------------------------------------------------------------------------------
+
+TEST_P(OutboxDb, DeliversEverythingOnceInOrderPerKey) {
+  for (int i = 0; i < 300; ++i) send("b" + std::to_string(i), "key" + std::to_string(i % 7));
+  options.policy.read_max = 50;
+  start();
+  ASSERT_TRUE(wait_for(300));
+  EXPECT_TRUE(all_sent());
+  EXPECT_EQ(seen.size(), 300u);
+  EXPECT_EQ(distinct().size(), 300u);
+  expect_key_order();
+}
+
+TEST_P(OutboxDb, AWriterWakesTheRelayAtOnce) {
+  options.policy.poll_min = options.policy.poll_max = seconds(60);
+  start();
+  let_pass(milliseconds(50));
+  send("hello", "k");
+  EXPECT_TRUE(until([&] { return seen.size() == 1; }, seconds(3)));
+}
+
+TEST_P(OutboxDb, ALargeBacklogInOneBatchNeverBlocksItsOwnMarks) {  // C02
+  run(postgres() ? "INSERT INTO outbox_x (key, payload) SELECT 'k' || i % 50, 'p' FROM generate_series(1, 2000) AS i"
+                 : "INSERT INTO outbox_x (key, payload) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 "
+                   "FROM n WHERE i < 2000) SELECT 'k' || i % 50, 'p' FROM n");
+  options.policy.read_max = 2000;
+  start();
+  ASSERT_TRUE(wait_for(2000));
+  EXPECT_TRUE(all_sent());
+  EXPECT_EQ(distinct().size(), 2000u);
+  EXPECT_EQ(seen.size(), 2000u);
+}
+
+TEST_P(OutboxDb, AFailedHeadHoldsItsKeyBackAndOnlyItsKey) {
+  for (int i = 1; i <= 4; ++i) send("a" + std::to_string(i), "a");
+  send("b1", "b");
+  int failures = 0;
+  start([&](const Exchange& exchange) -> std::optional<Error> {
+    if (exchange.message.body.raw() == "a2" && failures++ < 3) return transient();
+    return std::nullopt;
+  });
+  ASSERT_TRUE(wait_for(5));
+  EXPECT_TRUE(all_sent());
+  EXPECT_EQ(seen.size(), 5u);
+  expect_key_order();
+  EXPECT_EQ(number("SELECT attempts FROM outbox_x WHERE payload = 'a2'"), 3);
+  EXPECT_EQ(run("SELECT last_error FROM outbox_x WHERE payload = 'a2'").rows[0][0], Value("boom"));
+}
+
+TEST_P(OutboxDb, ARedeliveryHasTheSameEventId) {
+  send("x", "k");
+  std::set<std::string> ids;
+  int calls = 0;
+  start([&](const Exchange& exchange) -> std::optional<Error> {
+    ids.insert(std::string(exchange.message.headers.text("eventId")));
+    EXPECT_EQ(*exchange.message.headers.find("outbox.attempts"), Value(calls));
+    return ++calls < 3 ? std::optional(transient()) : std::nullopt;
+  });
+  ASSERT_TRUE(wait_for(1));
+  EXPECT_EQ(calls, 3);
+  EXPECT_EQ(ids.size(), 1u);
+}
+
+TEST_P(OutboxDb, AfterTheLastAttemptTheRowIsDeadAndItsKeyGoesOn) {
+  options.policy.attempts_max = 3;
+  send("bad", "k");
+  send("good", "k");
+  send("wrong", "w");
+  int calls = 0;
+  start([&](const Exchange& exchange) -> std::optional<Error> {
+    if (exchange.message.body.raw() == "bad") return ++calls, transient();
+    if (exchange.message.body.raw() == "wrong") return Error(ErrorKind::data, "no JSON");
+    return std::nullopt;
+  });
+  ASSERT_TRUE(wait_for(1));
+  EXPECT_TRUE(until([&] { return in_state("dead") == 2; }));
+  EXPECT_EQ(calls, 3);
+  EXPECT_EQ(bodies(), std::vector<std::string>{"good"});
+  EXPECT_EQ(number("SELECT attempts FROM outbox_x WHERE payload = 'wrong'"), 1);
+}
+
+TEST_P(OutboxDb, AParkedRowHoldsItsKeyUntilSomebodyRetriesIt) {
+  options.policy.attempts_max = 1;
+  options.policy.on_exhausted = OnExhausted::park;
+  send("bad", "k");
+  send("good", "k");
+  send("other", "o");
+  bool healed = false;
+  start([&](const Exchange& exchange) -> std::optional<Error> {
+    if (exchange.message.body.raw() == "bad" && !healed) return transient();
+    return std::nullopt;
+  });
+  ASSERT_TRUE(wait_for(1));
+  let_pass(milliseconds(100));
+  EXPECT_EQ(bodies(), std::vector<std::string>{"other"});
+  EXPECT_EQ(in_state("parked"), 1);
+  healed = true;
+  EXPECT_EQ(*harness.run(retry(*database, "outbox_x", {1})), 1);
+  ASSERT_TRUE(wait_for(3));
+  EXPECT_EQ(bodies(), (std::vector<std::string>{"other", "bad", "good"}));
+}
+
+TEST_P(OutboxDb, AnOutageCostsNoAttemptsAndLosesNothing) {  // C10
+  options.policy.attempts_max = 2;
+  for (int i = 0; i < 20; ++i) send("b" + std::to_string(i), "k" + std::to_string(i % 4));
+  bool up = false;
+  int calls = 0;
+  start([&](const Exchange&) -> std::optional<Error> {
+    if (up) return std::nullopt;
+    ++calls;
+    return Error(ErrorKind::not_connected, "connection refused");
+  });
+  let_pass(milliseconds(500));
+  EXPECT_GT(calls, 1);
+  EXPECT_LT(calls, 60) << "pauses must slow it down";
+  EXPECT_EQ(in_state("due"), 20);
+  EXPECT_EQ(number("SELECT max(attempts) FROM outbox_x"), 0);
+  up = true;
+  ASSERT_TRUE(wait_for(20));
+  EXPECT_TRUE(all_sent());
+  EXPECT_EQ(seen.size(), 20u);
+  expect_key_order();
+}
+
+TEST_P(OutboxDb, StoppingInTheMiddleKeepsWhatWasSentAndGivesBackTheRest) {  // C08
+  for (int i = 1; i <= 3; ++i) send("b" + std::to_string(i), "k" + std::to_string(i));
+  Pump& pump = start({}, nullptr, true);
+  ASSERT_TRUE(until([&] { return pump.held.size() == 3; }));
+  std::vector<Receipt> receipts;
+  const Outcome outcomes[] = {Outcome::done, Outcome::released, Outcome::released};
+  pump.stopping = true;
+  pump.consumer->stop();
+  for (size_t i = 0; i < 3; ++i) {
+    Receipt receipt;
+    receipt.exchange = std::move(pump.held[i]);
+    receipt.outcome = outcomes[i];
+    receipts.push_back(std::move(receipt));
+  }
+  ASSERT_TRUE(harness.run(pump.consumer->settle(std::move(receipts))).ok());
+  stop(pump);
+  EXPECT_EQ(in_state("sent"), 1);
+  EXPECT_EQ(number("SELECT count(*) FROM drom_lease WHERE owner <> ''"), 0);
+  start();
+  ASSERT_TRUE(wait_for(2));
+  EXPECT_TRUE(all_sent());
+  EXPECT_EQ(bodies(), (std::vector<std::string>{"b2", "b3"}));
+}
+
+TEST_P(OutboxDb, OpensAndClosesAgainAndStopBeforeOpenIsFine) {
+  send("one", "k");
+  Pump& pump = start();
+  ASSERT_TRUE(wait_for(1));
+  stop(pump);
+  auto consumer = make_consumer(services(*database), options);
+  consumer->stop();
+  harness.run(consumer->close());
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(harness.run(consumer->open()).ok());
+    ASSERT_TRUE(harness.run(consumer->open()).ok());
+    harness.run(consumer->close());
+    harness.run(consumer->close());
+  }
+}
+
+TEST_P(OutboxDb, ALostLeaseIsFenced) {
+  send("x", "k");
+  Pump& pump = start({}, nullptr, true);
+  ASSERT_TRUE(until([&] { return pump.held.size() == 1; }));
+  run("UPDATE drom_lease SET owner = 'other', token = token + 1 WHERE bucket >= 0");
+  Receipt receipt;
+  receipt.exchange = std::move(pump.held[0]);
+  receipt.outcome = Outcome::done;
+  std::vector<Receipt> receipts;
+  receipts.push_back(std::move(receipt));
+  ASSERT_TRUE(harness.run(pump.consumer->settle(std::move(receipts))).ok());
+  let_pass(milliseconds(100));
+  EXPECT_EQ(in_state("due"), 1) << "the mark of a relay without the lease changes nothing";
+}
+
+TEST_P(OutboxDb, ARowThatCannotBeReadDiesAloneWithAReason) {
+  run("INSERT INTO outbox_x (payload, headers) VALUES ('x', '{broken')");
+  send("fine", "k");
+  start();
+  ASSERT_TRUE(wait_for(1));
+  EXPECT_TRUE(until([&] { return in_state("dead") == 1; }));
+  EXPECT_NE(run("SELECT last_error FROM outbox_x WHERE status = 'dead'").rows[0][0].to_text().find("headers"),
+            std::string::npos);
+}
+
+TEST_P(OutboxDb, DeletesSentRowsWhenAsked) {
+  options.sent = SentPolicy::remove;
+  for (int i = 0; i < 10; ++i) send("b", "k");
+  start();
+  ASSERT_TRUE(wait_for(10));
+  EXPECT_TRUE(until([&] { return number("SELECT count(*) FROM outbox_x") == 0; }));
+}
+
+TEST_P(OutboxDb, PurgesOldSentRowsAndNothingElse) {
+  for (int i = 0; i < 10; ++i) send("b", "k");
+  Pump& pump = start();
+  ASSERT_TRUE(wait_for(10));
+  EXPECT_TRUE(all_sent());
+  stop(pump);
+  run(postgres() ? "UPDATE outbox_x SET sent_at = now() - interval '2 days' WHERE id <= 6"
+                 : "UPDATE outbox_x SET sent_at = datetime('now', '-2 days') WHERE id <= 6");
+  run("UPDATE outbox_x SET status = 'dead' WHERE id = 1");
+  options.policy.purge_max = 2;
+  options.retention = std::chrono::hours(24);
+  start();
+  EXPECT_TRUE(until([&] { return number("SELECT count(*) FROM outbox_x") == 5; }));
+  let_pass(milliseconds(250));
+  EXPECT_EQ(number("SELECT count(*) FROM outbox_x"), 5);
+  EXPECT_EQ(in_state("dead"), 1);
+}
+
+// --- several relays -----------------------------------------------------------------------------
+
+TEST_P(OutboxDb, TwoRelaysNeverSendARowTwice) {  // C05, C04
+  const auto second = connect();
+  for (int i = 0; i < 100; ++i) send("b" + std::to_string(i), "key" + std::to_string(i % 20));
+  start();
+  start({}, second.get());
+  for (int i = 100; i < 500; ++i) send("b" + std::to_string(i), "key" + std::to_string(i % 20));
+  ASSERT_TRUE(wait_for(500));
+  EXPECT_TRUE(all_sent());
+  EXPECT_EQ(seen.size(), 500u);
+  EXPECT_EQ(distinct().size(), 500u);
+  expect_key_order();
+}
+
+TEST_P(OutboxDb, RelaysShareTheKeysAndTakeOverWhenOneLeaves) {
+  if (!postgres()) GTEST_SKIP() << "the lock file of a SQLite database admits one relay";
+  const auto second = connect();
+  Pump& one = start();
+  start({}, second.get());
+  ASSERT_TRUE(until([&] {
+    return number("SELECT count(*) FROM drom_lease WHERE bucket >= 0 AND owner <> ''") == 64 &&
+           number("SELECT count(DISTINCT owner) FROM drom_lease WHERE bucket >= 0 AND owner <> ''") == 2 &&
+           number("SELECT min(n) FROM (SELECT count(*) AS n FROM drom_lease WHERE bucket >= 0 AND owner <> '' "
+                  "GROUP BY owner) AS c") == 32;
+  })) << "each takes half";
+  for (int i = 0; i < 200; ++i) send("b", "key" + std::to_string(i % 40));
+  ASSERT_TRUE(wait_for(200));
+  EXPECT_TRUE(all_sent());
+  std::set<std::string> workers;
+  for (const Seen& s : seen) workers.insert(s.relay);
+  EXPECT_EQ(workers.size(), 2u);
+  expect_key_order();
+  stop(one);
+  for (int i = 0; i < 100; ++i) send("b", "key" + std::to_string(i % 40));
+  ASSERT_TRUE(wait_for(300));
+  EXPECT_EQ(seen.size(), 300u);
+  expect_key_order();
+}
+
+TEST_P(OutboxDb, AFrozenRelayIsReplacedAfterItsLeaseAndRefusedWhenItWakes) {  // C04
+  if (!postgres()) GTEST_SKIP() << "a SQLite relay is replaced when its process ends";
+  FreezableDatabase frozen(connect(), *clock);
+  for (int i = 1; i <= 10; ++i) {
+    send("v" + std::to_string(i), "acc-1");
+    send("w" + std::to_string(i), "acc-2");
+  }
+  Pump& one = start({}, &frozen, true);
+  ASSERT_TRUE(until([&] { return !one.held.empty(); }));
+  const size_t taken = one.held.size();
+  frozen.frozen = true;
+  start();
+  ASSERT_TRUE(wait_for(20)) << "the second takes over after the lease";
+  EXPECT_TRUE(all_sent());
+  expect_key_order();
+  // The zombie finishes its work; nothing it says counts any more.
+  run("UPDATE outbox_x SET status = 'due' WHERE id = 1");
+  run("UPDATE outbox_x SET available_at = now() + interval '1 hour' WHERE id = 1");
+  one.hold = false;
+  std::vector<Receipt> receipts;
+  for (Exchange& exchange : one.held) {
+    Receipt receipt;
+    receipt.exchange = std::move(exchange);
+    receipt.outcome = Outcome::done;
+    receipts.push_back(std::move(receipt));
+  }
+  EXPECT_EQ(receipts.size(), taken);
+  ASSERT_TRUE(harness.run(one.consumer->settle(std::move(receipts))).ok());
+  frozen.frozen = false;
+  let_pass(milliseconds(200));
+  EXPECT_EQ(in_state("due"), 1);
+  stop(one);
+}
+
+TEST_P(OutboxDb, ADeadOwnersLeaseRunsOut) {
+  if (!postgres()) GTEST_SKIP() << "SQLite: see the next test";
+  run("INSERT INTO drom_lease SELECT 'outbox_x', b, 'dead', 41, now() + interval '400 ms' "
+      "FROM generate_series(0, 63) AS b");
+  send("x", "k");
+  const SteadyTime before = clock->steady();
+  start();
+  ASSERT_TRUE(wait_for(1));
+  EXPECT_GE(clock->steady() - before, milliseconds(250));
+  EXPECT_EQ(number("SELECT min(token) FROM drom_lease WHERE bucket >= 0"), 42);
+}
+
+TEST_P(OutboxDb, OnSqliteAFreedLockIsEnoughToTakeOverAtOnce) {
+  if (postgres()) GTEST_SKIP() << "only SQLite has the lock file";
+  // What a killed process leaves behind: leases that are far from running out.
+  run("INSERT INTO drom_lease SELECT 'outbox_x', value, 'killed', 41, datetime('now', '+1 hour') "
+      "FROM json_each('[0,1,2,3,62,63]')");
+  send("x", "k");
+  start();
+  ASSERT_TRUE(until([&] { return seen.size() == 1; }, seconds(2)));
+  EXPECT_EQ(number("SELECT count(*) FROM drom_lease WHERE bucket >= 0 AND owner = 'killed'"), 0);
+}
+
+TEST_P(OutboxDb, ASecondSqliteRelayStandsByUntilTheFirstIsGone) {
+  if (postgres()) GTEST_SKIP() << "only SQLite has the lock file";
+  const auto second = connect();
+  Pump& one = start();
+  send("first", "k");
+  ASSERT_TRUE(wait_for(1));
+  start({}, second.get());
+  send("second", "k");
+  ASSERT_TRUE(wait_for(2));
+  EXPECT_EQ(seen[1].relay, "relay1");
+  stop(one);
+  send("third", "k");
+  ASSERT_TRUE(wait_for(3));
+  EXPECT_EQ(seen[2].relay, "relay2");
+}
+
+TEST_P(OutboxDb, ARowThatBecomesVisibleLateIsNotSkipped) {  // C01
+  if (!postgres()) GTEST_SKIP() << "SQLite has one writer at a time, ids become visible in order";
+  start();
+  UnitOfWork late, lost;
+  send("four", "k", &late);
+  send("gap", "k", &lost);
+  send("five", "k");
+  ASSERT_TRUE(wait_for(1));
+  harness.run(lost.rollback());
+  let_pass(milliseconds(100));
+  EXPECT_TRUE(harness.run(late.commit()).ok());
+  ASSERT_TRUE(wait_for(2));
+  EXPECT_TRUE(all_sent());
+  EXPECT_EQ(bodies(), (std::vector<std::string>{"five", "four"})) << "the order of the commits";
+}
+
+// --- operators ----------------------------------------------------------------------------------
+
+TEST_P(OutboxDb, StatusListShowRetryAndDiscardTellAndDoWhatTheySay) {
+  options.policy.attempts_max = 1;
+  for (const char* body : {"a", "b", "c", "d", "e"}) send(body, body);
+  run("UPDATE outbox_x SET status = 'dead', last_error = 'x' WHERE id IN (1, 2, 3)");
+  run("UPDATE outbox_x SET available_at = '2999-01-01T00:00:00Z' WHERE id = 4");
+  Result<Status> before = harness.run(status(*database, "outbox_x"));
+  ASSERT_TRUE(before.ok()) << before.error().message();
+  EXPECT_EQ(before->dead, 3);
+  EXPECT_EQ(before->due, 1);
+  EXPECT_EQ(before->waiting, 1);
+  ASSERT_TRUE(before->oldest_due);
+  EXPECT_LT(*before->oldest_due, seconds(60));
+  EXPECT_TRUE(before->relays.empty());
+
+  ListFilter filter;
+  filter.state = "dead";
+  filter.limit = 2;
+  Result<std::vector<Object>> dead = harness.run(list(*database, "outbox_x", filter));
+  ASSERT_TRUE(dead.ok()) << dead.error().message();
+  ASSERT_EQ(dead->size(), 2u);
+  EXPECT_EQ(*(*dead)[0].find("id"), Value(1));
+  Result<Object> one = harness.run(show(*database, "outbox_x", 2));
+  ASSERT_TRUE(one.ok()) << one.error().message();
+  EXPECT_EQ(*one->find("payload"), Value("b"));
+  EXPECT_FALSE(harness.run(show(*database, "outbox_x", 99)).ok());
+
+  EXPECT_EQ(*harness.run(discard(*database, "outbox_x", {3, 99})), 1);
+  EXPECT_EQ(*harness.run(retry_all_dead(*database, "outbox_x")), 2);
+  start();
+  ASSERT_TRUE(wait_for(3));
+  EXPECT_TRUE(until([&] { return in_state("sent") == 3; }));
+  EXPECT_EQ(*harness.run(discard(*database, "outbox_x", {1})), 0) << "sent rows are history";
+  Result<Status> after = harness.run(status(*database, "outbox_x"));
+  EXPECT_EQ(after->sent, 3);
+  ASSERT_EQ(after->relays.size(), 1u);
+  EXPECT_EQ(after->relays[0].buckets, 64);
+  ASSERT_TRUE(harness.run(init(*database, "outbox_x")).ok()) << "init twice is harmless";
+}
+
+TEST_P(OutboxDb, EveryRowIsInExactlyOneState) {  // C10
+  for (int i = 0; i < 30; ++i) send("b" + std::to_string(i), "k" + std::to_string(i % 5));
+  options.policy.attempts_max = 2;
+  start([&](const Exchange& exchange) -> std::optional<Error> {
+    if (exchange.delivery % 7 == 0) return transient();
+    if (exchange.delivery % 11 == 0) return Error(ErrorKind::rejected, "no");
+    return std::nullopt;
+  });
+  ASSERT_TRUE(all_sent());
+  EXPECT_EQ(in_state("sent") + in_state("dead"), 30);
+  EXPECT_EQ(in_state("dead"), 4 + 2);
+  EXPECT_EQ(number("SELECT count(*) FROM outbox_x WHERE next_attempt_at IS NOT NULL"), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Dialects, OutboxDb,
+                         ::testing::ValuesIn(testing::dialects()),
+                         testing::dialect_name);
+
+}  // namespace
+}  // namespace drom::outbox

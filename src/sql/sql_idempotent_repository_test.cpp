@@ -1,0 +1,118 @@
+#include "sql/sql_idempotent_repository.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+
+#include "support/sql_fixture.hpp"
+
+namespace drom {
+namespace {
+
+class SqlInbox : public testing::SqlTest {
+ protected:
+  void SetUp() override {
+    SqlTest::SetUp();
+    if (IsSkipped() || HasFatalFailure()) return;
+    const Result<void> prepared = harness.run(prepare_inbox(*database, "drom_inbox"));
+    ASSERT_TRUE(prepared.ok()) << prepared.error().message();
+    repository = make_sql_idempotent_repository(*database, "drom_inbox");
+    run("CREATE TABLE orders (id INTEGER PRIMARY KEY)");
+  }
+  bool add(const std::string& consumer, const std::string& key, UnitOfWork* unit = nullptr) {
+    Exchange exchange;
+    exchange.unit = unit;
+    const Result<bool> added = harness.run(repository->add(consumer, key, exchange));
+    EXPECT_TRUE(added.ok()) << (added.ok() ? "" : added.error().message());
+    return added.ok() && *added;
+  }
+  Result<void> remove(const std::string& consumer, const std::string& key, UnitOfWork* unit = nullptr) {
+    Exchange exchange;
+    exchange.unit = unit;
+    return harness.run(repository->remove(consumer, key, exchange));
+  }
+  std::shared_ptr<IdempotentRepository> repository;
+};
+
+TEST_P(SqlInbox, KnowsAKeyTheSecondTimePerConsumer) {  // C13
+  EXPECT_TRUE(add("billing", "m1"));
+  EXPECT_TRUE(add("stock", "m1"));
+  EXPECT_FALSE(add("billing", "m1"));
+  EXPECT_FALSE(add("stock", "m1"));
+  EXPECT_EQ(number("SELECT count(*) FROM drom_inbox"), 2);
+  EXPECT_TRUE(*harness.run(repository->contains("billing", "m1")));
+  EXPECT_FALSE(*harness.run(repository->contains("billing", "m2")));
+}
+
+TEST_P(SqlInbox, KeyAndEffectCommitTogetherOrNotAtAll) {  // C14
+  for (const bool commit : {false, true}) {
+    UnitOfWork unit;
+    EXPECT_TRUE(add("ship", "m1", &unit)) << "a rollback frees the key";
+    Exchange exchange;
+    exchange.unit = &unit;
+    List none;
+    ASSERT_TRUE(harness.run(sql::execute(exchange, *database, "INSERT INTO orders (id) VALUES (1)", none)).ok());
+    if (commit) {
+      EXPECT_TRUE(harness.run(unit.commit()).ok());
+    } else {
+      harness.run(unit.rollback());
+    }
+    EXPECT_EQ(number("SELECT count(*) FROM orders"), commit ? 1 : 0);
+    EXPECT_EQ(number("SELECT count(*) FROM drom_inbox"), commit ? 1 : 0);
+  }
+  EXPECT_FALSE(add("ship", "m1"));
+}
+
+TEST_P(SqlInbox, AFailedInsertIsNotRemembered) {  // C15
+  run("ALTER TABLE drom_inbox RENAME TO away");
+  Exchange exchange;
+  EXPECT_FALSE(harness.run(repository->add("c", "k1", exchange)).ok());
+  run("ALTER TABLE away RENAME TO drom_inbox");
+  EXPECT_TRUE(add("c", "k1"));
+  EXPECT_FALSE(add("c", "k1"));
+}
+
+TEST_P(SqlInbox, RemoveFreesTheKeyOutsideAUnit) {
+  EXPECT_TRUE(add("c", "k"));
+  EXPECT_TRUE(remove("c", "k").ok());
+  EXPECT_TRUE(add("c", "k"));
+}
+
+TEST_P(SqlInbox, RemoveInARolledBackUnitLeavesTheDatabaseAlone) {
+  UnitOfWork unit;
+  EXPECT_TRUE(add("c", "k", &unit));
+  unit.mark_rollback_only();
+  EXPECT_TRUE(remove("c", "k", &unit).ok());
+  harness.run(unit.rollback());
+  EXPECT_TRUE(add("c", "k"));
+}
+
+async<> add_in(IdempotentRepository& repository, UnitOfWork& unit, std::optional<bool>& out) {
+  Exchange exchange;
+  exchange.unit = &unit;
+  Result<bool> added = co_await repository.add("c", "same", exchange);
+  EXPECT_TRUE(added.ok());
+  out = added.ok() && *added;
+}
+
+TEST_P(SqlInbox, ASecondDeliveryWaitsForTheFirstAndIsADuplicate) {
+  UnitOfWork first, second;
+  EXPECT_TRUE(add("c", "same", &first));
+  std::optional<bool> other;
+  harness.spawn(add_in(*repository, second, other));
+  let_pass(milliseconds(100));
+  EXPECT_FALSE(other) << "insert first: the second must wait";
+  EXPECT_TRUE(harness.run(first.commit()).ok());
+  ASSERT_TRUE(until([&] { return other.has_value(); }));
+  EXPECT_FALSE(*other);
+  harness.run(second.rollback());
+}
+
+TEST_P(SqlInbox, PreparingTwiceIsHarmless) {
+  EXPECT_TRUE(harness.run(prepare_inbox(*database, "drom_inbox")).ok());
+}
+
+INSTANTIATE_TEST_SUITE_P(Dialects, SqlInbox,
+                         ::testing::ValuesIn(testing::dialects()),
+                         testing::dialect_name);
+
+}  // namespace
+}  // namespace drom
