@@ -12,8 +12,17 @@ namespace {
 constexpr size_t kShownMax = 100;
 constexpr size_t kLineCharactersMax = 160;
 
-// Texts of route files reach a terminal: no control characters.
-std::string printable(std::string_view text) {
+// Texts of route files reach a terminal: no control characters, nothing that is no UTF-8.
+std::string printable(std::string_view wild) {
+  std::string text(wild);
+  for (size_t from = 0; from < text.size();) {
+    const size_t invalid = find_invalid_utf8(std::string_view(text).substr(from));
+    if (invalid == std::string_view::npos) break;
+    from += invalid;
+    text[from] = '?';
+  }
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  if (text.starts_with(kByteOrderMark)) text.replace(0, kByteOrderMark.size(), "?");
   std::string out;
   for (const char c : text) {
     if (c == '\n') {
@@ -39,7 +48,7 @@ size_t byte_of_character(std::string_view text, size_t character) {
 
 // "   14 |   topc: orders" and the caret below. Long lines are cut around the column.
 void append_line(std::string& out, std::string_view line, const Location& where) {
-  std::string text = mask_secrets(line);
+  std::string text = printable(mask_secrets(line));
   const size_t characters = count_characters(text);
   size_t column = where.column > 0 ? where.column - 1 : 0;
   if (column > characters) column = characters;
@@ -51,7 +60,7 @@ void append_line(std::string& out, std::string_view line, const Location& where)
   }
   std::string number = std::to_string(where.line);
   number.insert(0, number.size() < 5 ? 5 - number.size() : 0, ' ');
-  out += number + " | " + printable(text) + "\n";
+  out += number + " | " + text + "\n";
   if (where.column > 0) out += std::string(5, ' ') + " | " + std::string(column, ' ') + "^\n";
 }
 

@@ -15,8 +15,14 @@ class Reader {
   ScalarText read() {
     if (at_ < source_.size()) {
       switch (source_[at_]) {
-        case '"': double_quoted(); break;
-        case '\'': single_quoted(); break;
+        case '"':
+          double_quoted();
+          out_.closed = at_ < source_.size();
+          break;
+        case '\'':
+          single_quoted();
+          out_.closed = at_ < source_.size();
+          break;
         case '|': block(false); break;
         case '>': block(true); break;
         default: plain(); break;

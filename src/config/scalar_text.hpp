@@ -12,6 +12,7 @@ namespace drom {
 struct ScalarText {
   std::string value;
   std::vector<size_t> bytes;  // one more than `value`: the end
+  bool closed = true;         // false: a quote is missing at the end
 };
 
 // `at` is where the scalar starts: a quote, `|`, `>` or the first letter.

@@ -60,6 +60,10 @@ class ConfigBuilder {
   using Entry = Config::Entry;
 
   void take(const OptionText& written) {
+    if (written.reported) {
+      written_.insert(written.name);
+      return;
+    }
     const OptionSpec* const option = find(written.name);
     if (!option) {
       unknown(written);
@@ -226,6 +230,7 @@ class ConfigBuilder {
 
   void missing(const OptionSpec& option) {
     std::string hint = option.doc;
+    if (is_expression_type(option.type)) hint += " Write the language first, such as `simple: \"${body}\"`.";
     if (!option.example.empty()) hint += " Example: " + option.name + ": " + option.example;
     diagnostics_.error("E0202", config_.where_, spec_.name + " needs '" + option.name + "'", std::move(hint));
   }
@@ -238,7 +243,7 @@ class ConfigBuilder {
     }
     std::vector<std::string> names;
     for (const OptionSpec& option : spec_.options) names.push_back(option.name);
-    diagnostics_.error("E0201", written.name_where.line > 0 ? written.name_where : written.where,
+    diagnostics_.error("E0201", place_of_name(written),
                        "unknown option '" + written.name + "' for " + spec_.name,
                        names.empty() ? spec_.name + " has no options" : did_you_mean(written.name, names));
   }
@@ -261,6 +266,15 @@ class ConfigBuilder {
     return false;
   }
 
+  // Inside of the URI when the option stands in its query.
+  Location place_of(const OptionText& written) const {
+    return diagnostics_.inside(written.where, written.name + "=" + written.text, written.name.size() + 1);
+  }
+  Location place_of_name(const OptionText& written) const {
+    if (written.name_where.line > 0) return written.name_where;
+    return diagnostics_.inside(written.where, written.name + "=", 0);
+  }
+
   // ", not 'text'", unless the value is a secret, or may come from one.
   std::string shown_wrong(const OptionSpec& option, const OptionText& written, const std::string& text) const {
     if (option.secret) return "";
@@ -271,7 +285,7 @@ class ConfigBuilder {
 
   void report(std::string code, const OptionText& written, std::string what, std::string hint) {
     const OptionSpec* const option = find(written.name);
-    diagnostics_.add({Severity::error, std::move(code), written.where, std::move(what), std::move(hint),
+    diagnostics_.add({Severity::error, std::move(code), place_of(written), std::move(what), std::move(hint),
                       option && option->secret});
   }
 

@@ -14,6 +14,9 @@ bool is_ours(std::string_view name) {
   return name == "csimple" || std::find(known.begin(), known.end(), name) != known.end();
 }
 
+// What may stand at every node and says nothing to the engine here.
+bool is_remark(std::string_view name) { return name == "id" || name == "description" || name == "note"; }
+
 void unknown_language(const std::string& name, const Location& where, YamlContext& context) {
   if (is_camel_language(name)) {
     context.not_supported(where, "the language", name);
@@ -40,7 +43,7 @@ std::optional<ExpressionSpec> read_map(const std::string& language, const YamlNo
       complete = true;
     } else if (entry.name == "trim") {
       trim = entry.value.text != "false";
-    } else if (entry.name == "language" || entry.name == "id") {
+    } else if (entry.name == "language" || is_remark(entry.name)) {
       continue;
     } else if (is_camel_language_option(entry.name)) {
       context.not_supported(entry.name_where, "the option", entry.name);
@@ -97,15 +100,19 @@ std::optional<ExpressionSpec> read_expression(const YamlNode& node, const std::s
     context.error("E0307", node.where, owner + " must be an expression, not " + kind_phrase(node), kHint);
     return std::nullopt;
   }
-  if (node.entries.size() > 1) {
-    context.error("E0307", node.entries[1].name_where, owner + " takes one expression", "remove '" + node.entries[1].name + "'");
+  std::vector<const YamlEntry*> expressions;
+  for (const YamlEntry& entry : node.entries)
+    if (!is_remark(entry.name)) expressions.push_back(&entry);
+  if (expressions.size() > 1) {
+    context.error("E0307", expressions[1]->name_where, owner + " takes one expression",
+                  "remove '" + expressions[1]->name + "'");
     return std::nullopt;
   }
-  if (node.entries.empty()) {
+  if (expressions.empty()) {
     context.error("E0307", node.where, owner + " has no expression", kHint);
     return std::nullopt;
   }
-  const YamlEntry& entry = node.entries.front();
+  const YamlEntry& entry = *expressions.front();
   if (entry.name == "expression" && entry.value.is_map()) return read_expression(entry.value, owner, context);
   if (names_language(entry.name)) return read_language(entry, context);
   unknown_language(entry.name, entry.name_where, context);

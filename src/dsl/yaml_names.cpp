@@ -40,9 +40,11 @@ constexpr std::string_view kDataFormats[] = {
     "protobuf", "rss", "smooks", "soap", "swiftMt", "swiftMx", "syslog", "tarFile", "thrift",
     "univocityCsv", "univocityFixed", "univocityTsv", "xmlSecurity", "yaml", "zipDeflater", "zipFile"};
 
-constexpr std::string_view kRouteOptions[] = {
+constexpr std::string_view kOptions[] = {
     "errorHandlerRef", "inputType", "nodePrefixId", "outputType", "precondition", "routePolicyRef",
-    "shutdownRoute", "shutdownRunningTask"};
+    "shutdownRoute", "shutdownRunningTask", "variableReceive", "variableSend", "toType", "fromType",
+    "executorService", "threadPool", "onPrepare", "redeliveryPolicyRef", "onRedeliveryRef",
+    "onExceptionOccurredRef", "inheritErrorHandler"};
 
 struct Instead {
   std::string_view name;
@@ -81,7 +83,7 @@ bool is_camel_item(std::string_view name) { return contains(kItems, name); }
 bool is_camel_language(std::string_view name) { return contains(kLanguages, name); }
 bool is_camel_language_option(std::string_view name) { return contains(kLanguageOptions, name); }
 bool is_camel_data_format(std::string_view name) { return contains(kDataFormats, name); }
-bool is_camel_route_option(std::string_view name) { return contains(kRouteOptions, name); }
+bool is_camel_option(std::string_view name) { return contains(kOptions, name); }
 
 std::string_view instead_of(std::string_view name) {
   for (const Instead& entry : kInstead)

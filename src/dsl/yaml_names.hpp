@@ -12,7 +12,7 @@ bool is_camel_item(std::string_view name);  // at the top level of a file
 bool is_camel_language(std::string_view name);
 bool is_camel_language_option(std::string_view name);
 bool is_camel_data_format(std::string_view name);
-bool is_camel_route_option(std::string_view name);
+bool is_camel_option(std::string_view name);  // of routes and steps
 // What to do instead; may be empty.
 std::string_view instead_of(std::string_view name);
 

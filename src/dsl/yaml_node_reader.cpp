@@ -54,21 +54,39 @@ std::vector<std::string> names_of(const ConfigSpec& spec) {
   return out;
 }
 
-void unknown_name(const ConfigSpec& spec, const YamlEntry& entry, YamlContext& context) {
+// One mistake, one message: an option that was reported is not missing as well.
+void mark_reported(StepSpec& out, std::string name) {
+  OptionText wrong;
+  wrong.name = std::move(name);
+  wrong.reported = true;
+  out.options.push_back(std::move(wrong));
+}
+
+void mark_all_required(const ConfigSpec& spec, StepSpec& out) {
+  for (const OptionSpec& option : spec.options)
+    if (option.required) mark_reported(out, option.name);
+}
+
+void unknown_name(const ConfigSpec& spec, const YamlEntry& entry, StepSpec& out, YamlContext& context) {
   const bool formats = spec.name == "marshal" || spec.name == "unmarshal";
   if (formats && is_camel_data_format(entry.name)) {
+    mark_reported(out, entry.name);
     context.not_supported(entry.name_where, "the data format", entry.name);
     return;
   }
-  if (spec.name == "route" && is_camel_route_option(entry.name)) {
+  if (is_camel_option(entry.name)) {
+    mark_reported(out, entry.name);
     context.not_supported(entry.name_where, "the option", entry.name);
     return;
   }
+  mark_reported(out, entry.name);
   const std::vector<std::string> names = names_of(spec);
   std::string hint = did_you_mean(entry.name, names);
   if (!hint.starts_with("did you mean") && spec.parameters) hint = "options of the endpoint stand under `parameters:`";
   if (entry.name == "steps") hint = spec.name + " holds no steps";
   if (names.empty()) hint = spec.name + " has no options";
+  for (const OptionSpec& option : spec.options)
+    if (hint == "did you mean '" + option.name + "'?") mark_reported(out, option.name);
   context.error("E0201", entry.name_where, "unknown option '" + entry.name + "' for " + spec.name, std::move(hint));
 }
 
@@ -104,20 +122,23 @@ void read_option(const ConfigSpec& spec, const OptionSpec& option, const YamlEnt
     written.where = node.where;
     written.name_where = entry.name_where;
     written.is_expression = true;
+    written.reported = !read;
     if (read) written.expression = std::move(*read);
-    if (read) out.options.push_back(std::move(written));
+    out.options.push_back(std::move(written));
     return;
   }
   if (node.is_null()) return;
   if (node.is_map()) {
     context.wrong_kind(node, "'" + option.name + "' of " + spec.name,
                        option.type == OptionType::list ? "a list" : "a text");
+    mark_reported(out, option.name);
     return;
   }
   OptionText written = text_option(option.name, node, entry.name_where);
   for (const YamlNode& item : node.items) {
     if (item.is_list() || item.is_map()) {
       context.wrong_kind(item, "an item of '" + option.name + "'", "a text");
+      mark_reported(out, option.name);
       return;
     }
     written.values.push_back(item.text);
@@ -134,6 +155,7 @@ void read_scalar(const ConfigSpec& spec, const YamlNode& node, StepSpec& out, Ya
   if (!spec.inline_expression.empty())
     hint = "write the language first, such as `simple: \"${body}\"` or `constant: text`";
   context.wrong_kind(node, spec.name, "a map", std::move(hint));
+  mark_all_required(spec, out);
 }
 
 }  // namespace
@@ -197,8 +219,16 @@ void read_entry(const ConfigSpec& spec, const YamlEntry& entry, StepSpec& out, Y
   } else if (has_nested(spec, name)) {
     read_flat(entry.value, name + ".", "'" + name + "'", out.options, context);
   } else if (!spec.inline_expression.empty() && names_language(name)) {
+    if (const OptionText* earlier = out.find(spec.inline_expression)) {
+      context.error("E0307", entry.name_where, spec.name + " takes one expression",
+                    earlier->reported ? "" : "the first is at " + earlier->where.text());
+      return;
+    }
     std::optional<ExpressionSpec> read = read_language(entry, context);
-    if (!read) return;
+    if (!read) {
+      mark_reported(out, spec.inline_expression);
+      return;
+    }
     OptionText written;
     written.name = spec.inline_expression;
     written.where = entry.value.where;
@@ -207,7 +237,7 @@ void read_entry(const ConfigSpec& spec, const YamlEntry& entry, StepSpec& out, Y
     written.expression = std::move(*read);
     out.options.push_back(std::move(written));
   } else {
-    unknown_name(spec, entry, context);
+    unknown_name(spec, entry, out, context);
   }
 }
 
@@ -216,6 +246,7 @@ void read_node(const ConfigSpec& spec, const YamlNode& node, StepSpec& out, Yaml
     read_scalar(spec, node, out, context);
   } else if (node.is_list()) {
     context.wrong_kind(node, spec.name, "a map", "remove the '- '");
+    mark_all_required(spec, out);
     return;
   } else {
     for (const YamlEntry& entry : node.entries) read_entry(spec, entry, out, context);

@@ -22,7 +22,7 @@ void unknown_item(const YamlEntry& entry, const std::string& name, YamlContext& 
   }
 }
 
-void read_item(const YamlEntry& entry, ContextSpec& out, YamlContext& context) {
+void read_item(const YamlEntry& entry, bool steps_beside, ContextSpec& out, YamlContext& context) {
   const std::string name = context.modern_name(entry, [](const std::string& n) {
     for (const std::string& item : item_names())
       if (item == n) return true;
@@ -31,7 +31,7 @@ void read_item(const YamlEntry& entry, ContextSpec& out, YamlContext& context) {
   if (name == "route") {
     read_route(entry, out, context);
   } else if (name == "from") {
-    read_from_item(entry, out, context);
+    read_from_item(entry, steps_beside, out, context);
   } else if (name == "onException") {
     read_on_exception(entry, out.on_exceptions, context);
   } else if (name == "errorHandler") {
@@ -53,7 +53,7 @@ void read_items(const YamlNode& list, ContextSpec& out, YamlContext& context) {
       context.wrong_kind(item, "an item of the file", "a map", "write `- route:` or `- from:`");
       continue;
     }
-    read_item(item.entries.front(), out, context);
+    read_item(item.entries.front(), item.find("steps") != nullptr, out, context);
     for (size_t i = 1; i < item.entries.size(); ++i) {
       const YamlEntry& more = item.entries[i];
       if (more.name == "steps") {

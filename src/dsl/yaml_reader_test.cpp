@@ -108,7 +108,8 @@ TEST_F(YamlReader, ReadsAllFormsOfAnExpression) {
                            "expression: {simple: {expression: a, id: e1}}",
                            "expression: {expression: {simple: a}}",
                            "language: {language: simple, expression: a}",
-                           "expression: {language: {language: simple, expression: a}}", "simple: \" a \""}) {
+                           "expression: {language: {language: simple, expression: a}}", "simple: \" a \"",
+                           "expression: {id: x, simple: a}"}) {
     const auto read = steps(std::string("      - setBody: {") + form + "}\n");
     ASSERT_EQ(read.size(), 1U) << form;
     ASSERT_TRUE(read[0].find("expression")) << form;
@@ -234,7 +235,7 @@ TEST_F(YamlReader, ReadsCamelKIntegrations) {
 TEST_F(YamlReader, TakesTheOldSpellingWithAWarning) {
   EXPECT_EQ(step_problems("      - set-body: {constant: x}\n      - log: {message: x, log-name: y}\n"),
             "E0311@4:9 'set-body' is an old spelling | write 'setBody'\n"
-            "E0311@5:28 'log-name' is an old spelling | write 'logName'");
+            "E0311@5:27 'log-name' is an old spelling | write 'logName'");
   EXPECT_TRUE(fine);
   EXPECT_EQ(spec.routes[0].steps[1].text("logName"), "y");
 }
@@ -265,7 +266,7 @@ TEST_F(YamlReader, ReportsUnknownNames) {
 }
 
 TEST_F(YamlReader, ReportsWhatStandsInTheWrongPlace) {
-  EXPECT_EQ(problems("- from:\n    uri: timer:x\n  steps:\n    - log: x\n").substr(0, 9), "E0309@1:3");
+  EXPECT_EQ(problems("- from:\n    uri: timer:x\n  steps:\n    - log: x\n").substr(0, 9), "E0304@3:3");
   EXPECT_EQ(problems("- route:\n    from: {uri: 'timer:x'}\n    steps:\n      - log: x\n"),
             "E0304@3:5 'steps' stands beside 'from' | since Camel 3.15 steps belong inside of `from:`; indent them by one level");
   EXPECT_EQ(problems("- route: {id: x}\n"), "E0305@1:3 the route has no 'from' | add `from:` with `uri:` and `steps:`");
@@ -286,7 +287,7 @@ TEST_F(YamlReader, ReportsTheWrongForm) {
   EXPECT_EQ(step_problems("      - choice: {otherwise: [{steps: []}]}\n"),
             "E0306@4:29 'otherwise' takes a map, not a list | remove the '- '");
   EXPECT_EQ(step_problems("      - filter: {simple: x, steps: {log: x}}\n"),
-            "E0306@4:37 'steps' takes a list, not a map | start each step with '- '");
+            "E0306@4:36 'steps' takes a list, not a map | start each step with '- '");
   EXPECT_EQ(problems("- from: {uri: 'timer:x'}\n"), "E0309@1:3 from has no steps | add `steps:` inside of it");
   EXPECT_EQ(problems("- errorHandler: {noErrorHandler: {}}\n- errorHandler: {noErrorHandler: {}}\n"),
             "E0312@2:18 a second error handler | the first is at r.yaml:1:18; keep one");
@@ -294,7 +295,7 @@ TEST_F(YamlReader, ReportsTheWrongForm) {
 
 TEST_F(YamlReader, ReportsWrongBeans) {
   EXPECT_EQ(problems("- beans:\n    - type: drom.sqlite\n"), "E0202@2:7 the bean needs 'name' | routes refer to it by this name");
-  EXPECT_EQ(problems("- beans:\n    - {name: a, type: t, constructors: {0: x}}\n").substr(0, 10), "E0303@2:27");
+  EXPECT_EQ(problems("- beans:\n    - {name: a, type: t, constructors: {0: x}}\n").substr(0, 10), "E0303@2:26");
   EXPECT_EQ(problems("- beans:\n    - {name: a, type: t}\n    - {name: a, type: t}\n"),
             "E0313@3:7 the bean name 'a' is used twice | the first is at r.yaml:2:7");
   EXPECT_EQ(problems("- beans: {name: a}\n").substr(0, 5), "E0306");

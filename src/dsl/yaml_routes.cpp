@@ -72,10 +72,10 @@ void read_route(const YamlEntry& entry, ContextSpec& out, YamlContext& context) 
   out.routes.push_back(std::move(route));
 }
 
-void read_from_item(const YamlEntry& entry, ContextSpec& out, YamlContext& context) {
+void read_from_item(const YamlEntry& entry, bool steps_beside, ContextSpec& out, YamlContext& context) {
   RouteSpec route;
   route.where = entry.name_where;
-  read_from(entry, route, false, context);
+  read_from(entry, route, steps_beside, context);
   out.routes.push_back(std::move(route));
 }
 

@@ -95,6 +95,10 @@ bool check_yaml_text(std::string_view text, YamlProblem& problem) {
 YamlProblem explain_yaml_error(std::string_view text, size_t byte, const std::string& message) {
   const size_t tab = tab_in_indentation(text, std::min(byte, text.size()));
   if (tab != npos) return {"E0103", tab, "a tab in the indentation", "indent with spaces"};
+  if (message.starts_with("the referenced anchor is not defined"))
+    return {"E0104", byte, std::string(kAnchorWhat), std::string(kAnchorHint)};
+  if (message.starts_with("bad file"))  // its own limit of depth
+    return {"E0107", byte, "the file is nested too deep", "move inner steps into routes of their own"};
   for (const Explanation& known : kExplanations)
     if (message.starts_with(known.message))
       return {"E0101", byte, "no well-formed YAML: " + std::string(known.what), std::string(known.hint)};

@@ -17,6 +17,11 @@ struct YamlProblem {
   std::string hint;
 };
 
+inline constexpr std::string_view kAnchorWhat = "anchors and aliases (& and *) are not supported";
+inline constexpr std::string_view kAnchorHint =
+    "write the part out, or use a routeConfiguration or a placeholder; put texts that start with * or & into "
+    "quotes";
+
 // False: `problem` says what.
 bool check_yaml_text(std::string_view text, YamlProblem& problem);
 

@@ -9,6 +9,7 @@
 #include <map>
 #include <sstream>
 
+#include "config/scalar_text.hpp"
 #include "config/source_text.hpp"
 #include "drom/base/json.hpp"
 #include "dsl/yaml_text.hpp"
@@ -16,13 +17,19 @@
 namespace drom {
 namespace {
 
+// As it was written.
+std::string short_tag(const std::string& tag) {
+  constexpr std::string_view kStandard = "tag:yaml.org,2002:";
+  return tag.starts_with(kStandard) ? "!!" + tag.substr(kStandard.size(), 40) : tag.substr(0, 40);
+}
+
 // Leaves yaml-cpp's parser from within a callback; the reason has been reported.
 struct StopReading {};
 
 class TreeBuilder final : public YAML::EventHandler {
  public:
   TreeBuilder(std::string_view text, std::shared_ptr<const std::string> file, Diagnostics& diagnostics)
-      : source_(text), file_(std::move(file)), diagnostics_(diagnostics) {
+      : text_(text), source_(text), file_(std::move(file)), diagnostics_(diagnostics) {
     ascii_ = std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
   }
 
@@ -48,6 +55,8 @@ class TreeBuilder final : public YAML::EventHandler {
   void OnDocumentEnd() override {}
 
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    // A '---' at the end of the file starts nothing.
+    if (documents_ > 1 && open_.empty()) return;
     check(mark, "?", anchor);
     YamlNode node;
     node.where = locate(mark);
@@ -57,6 +66,7 @@ class TreeBuilder final : public YAML::EventHandler {
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
     check(mark, tag, anchor);
+    check_quote(mark);
     YamlNode node;
     node.kind = YamlNode::Kind::scalar;
     node.where = locate(mark);
@@ -88,9 +98,7 @@ class TreeBuilder final : public YAML::EventHandler {
     throw StopReading();
   }
   [[noreturn]] void refuse_anchor(const YAML::Mark& mark) {
-    stop("E0104", locate(mark), "anchors and aliases (& and *) are not supported",
-         "write the part out, or use a routeConfiguration or a placeholder; put texts that start with * or & "
-         "into quotes");
+    stop("E0104", locate(mark), std::string(kAnchorWhat), std::string(kAnchorHint));
   }
 
   void check(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) {
@@ -99,10 +107,19 @@ class TreeBuilder final : public YAML::EventHandler {
            "a route file is one list: remove the '---', or use several files");
     if (anchor != YAML::NullAnchor) refuse_anchor(mark);
     if (!tag.empty() && tag != "?" && tag != "!")
-      stop("E0105", locate(mark), "tags (" + tag.substr(0, 40) + ") are not supported",
+      stop("E0105", locate(mark), "tags (" + short_tag(tag) + ") are not supported",
            "remove the tag; put texts that start with ! into quotes");
     if (++nodes_ > kYamlNodesMax)
       stop("E0107", locate(mark), "the file has more than 100000 values", "split it into several files");
+  }
+
+  // yaml-cpp takes a text that is still open at the end of the file.
+  void check_quote(const YAML::Mark& mark) {
+    const size_t at = byte(mark);
+    const bool quoted = at < text_.size() && (text_[at] == '"' || text_[at] == '\'');
+    if (quoted && !read_scalar_text(text_, at).closed)
+      stop("E0101", locate(mark), "no well-formed YAML: a quote is not closed",
+           "add the missing quote at the end of the text");
   }
 
   void open(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, YamlNode::Kind kind) {
@@ -123,7 +140,7 @@ class TreeBuilder final : public YAML::EventHandler {
 
   void add(YamlNode node) {
     if (open_.empty()) {
-      if (!node.is_null() || documents_ <= 1) root_ = std::move(node);
+      root_ = std::move(node);
       return;
     }
     Open& parent = open_.back();
@@ -153,6 +170,7 @@ class TreeBuilder final : public YAML::EventHandler {
                          "the first is at " + first->second.text());
   }
 
+  std::string_view text_;
   SourceText source_;
   std::shared_ptr<const std::string> file_;
   Diagnostics& diagnostics_;

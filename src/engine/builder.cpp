@@ -1,5 +1,7 @@
 #include "engine/builder.hpp"
 
+#include <algorithm>
+
 #include "drom/spi/route_specs.hpp"
 #include "engine/uri.hpp"
 
@@ -221,7 +223,7 @@ Step Builder::build_step(const StepSpec& spec) {
   std::string id = name_step(spec);
   const size_t before = problems.items().size();
   const Config config = Config::validate(info->spec(), without_common(spec.options), spec.where, s_.properties, problems);
-  bool wrong = false;
+  bool wrong = std::any_of(spec.options.begin(), spec.options.end(), [](const OptionText& o) { return o.reported; });
   for (size_t i = before; i < problems.items().size(); ++i)
     wrong = wrong || problems.items()[i].severity == Severity::error;
   if (wrong) {

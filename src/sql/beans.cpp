@@ -38,12 +38,12 @@ ConfigSpec sqlite_spec() {
   };
   for (OptionSpec& option : common_bean_options()) spec.options.push_back(std::move(option));
   spec.example =
-      "beans:\n"
-      "  - name: orders\n"
-      "    type: drom.sqlite\n"
-      "    properties:\n"
-      "      file: ./data/orders.db\n"
-      "      init: CREATE TABLE IF NOT EXISTS orders (id INTEGER PRIMARY KEY, item TEXT NOT NULL)\n";
+      "- beans:\n"
+      "    - name: orders\n"
+      "      type: drom.sqlite\n"
+      "      properties:\n"
+      "        file: ./data/orders.db\n"
+      "        init: CREATE TABLE IF NOT EXISTS orders (id INTEGER PRIMARY KEY, item TEXT NOT NULL)\n";
   return spec;
 }
 
@@ -83,11 +83,11 @@ ConfigSpec jdbc_spec() {
   for (OptionSpec& option : server_bean_options()) spec.options.push_back(std::move(option));
   for (OptionSpec& option : common_bean_options()) spec.options.push_back(std::move(option));
   spec.example =
-      "beans:\n"
-      "  - name: shop\n"
-      "    type: com.zaxxer.hikari.HikariDataSource\n"
-      "    properties:\n"
-      "      jdbcUrl: jdbc:sqlite:./data/shop.db\n";
+      "- beans:\n"
+      "    - name: shop\n"
+      "      type: com.zaxxer.hikari.HikariDataSource\n"
+      "      properties:\n"
+      "        jdbcUrl: jdbc:sqlite:./data/shop.db\n";
   return spec;
 }
 

@@ -32,7 +32,8 @@ struct OptionText {
   Location where;
   bool is_list = false;
   bool is_expression = false;
-  Location name_where;  // of the name; line 0: use `where`
+  Location name_where;    // of the name; line 0: use `where`
+  bool reported = false;  // the reader found it wrong and said so: no value, but not missing either
 };
 
 // Looks up {{key}}; implemented over application.properties, -D and the environment.

@@ -28,12 +28,12 @@ ConfigSpec postgres_spec() {
   for (OptionSpec& option : server_bean_options()) spec.options.push_back(std::move(option));
   for (OptionSpec& option : common_bean_options()) spec.options.push_back(std::move(option));
   spec.example =
-      "beans:\n"
-      "  - name: orders\n"
-      "    type: drom.postgres\n"
-      "    properties:\n"
-      "      url: postgresql://app@localhost:5432/shop\n"
-      "      password: \"{{env:PGPASSWORD}}\"\n";
+      "- beans:\n"
+      "    - name: orders\n"
+      "      type: drom.postgres\n"
+      "      properties:\n"
+      "        url: postgresql://app@localhost:5432/shop\n"
+      "        password: \"{{env:PGPASSWORD}}\"\n";
   return spec;
 }
 
