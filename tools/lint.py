@@ -18,13 +18,18 @@ CONNECTORS_NEVER = {"eip", "engine", "dsl"}
 # Third-party headers that a public header may pull into a user's program.
 PUBLIC_THIRD_PARTY = {"boost/asio/awaitable.hpp"}
 LINES_MAX = 500
-LONG_FILES = {}  # path: why it is better in one piece
+LONG_FILES = {  # why it is better in one piece
+    "src/sql/database_conformance_test.cpp": "the one suite that every database must pass",
+    "src/connectors/outbox/outbox_db_test.cpp": "the relay's cases, each on both databases by one fixture",
+}
+# Tests and their helpers beside the sources.
+TEST_ENDINGS = ("_test.cpp", "_test.py", "_fixture.hpp", "_test_support.hpp", "_conformance.hpp")
 
 # rule: (pattern over blanked code, where it is allowed, message)
 BANNED = {
     "clock": (r"\b(?:system|steady|high_resolution)_clock::now\b|\b(?:clock_gettime|gettimeofday)\s*\("
               r"|(?<![\w.>])(?:std::|::)?time\s*\(\s*(?:nullptr|NULL|0|&)",
-              ("src/rt/", "bench/", "tests/", "_test.cpp", "_fixture.hpp"),
+              ("src/rt/", "bench/", "tests/", *TEST_ENDINGS),
               "reads a clock: take drom::Clock from Scope or BuildContext"),
     "random": (r"\brandom_device\b|(?<![\w.>:])(?:std::|::)?s?rand\s*\(|\barc4random\b|\bgetrandom\s*\(",
                ("src/rt/",),
@@ -33,13 +38,13 @@ BANNED = {
               ("src/rt/", "bench/", "tests/"),
               "blocks a thread: wait with co_await clock.sleep(...)"),
     "environment": (r"\b(?:secure_getenv|getenv|setenv|putenv)\s*\(",
-                    ("src/rt/", "bench/", "tests/", "_test.cpp", "_fixture.hpp"),
+                    ("src/rt/", "bench/", "tests/", *TEST_ENDINGS),
                     "reads the environment: take it from EvalEnv"),
     "thread": (r"\bstd::(?:jthread|thread|async)\b|\bpthread_create\b",
-               ("src/rt/", "src/app/", "bench/", "tests/", "_test.cpp", "_fixture.hpp"),
+               ("src/rt/", "src/app/", "bench/", "tests/", *TEST_ENDINGS),
                "starts a thread: use a shard or a Lane of src/rt"),
     "output": (r"\bstd::(?:cout|cerr|clog)\b|(?<![\w.>:])(?:std::|::)?(?:printf|puts)\s*\(",
-               ("src/app/", "bench/", "tests/", "_test.cpp", "_fixture.hpp"),
+               ("src/app/", "bench/", "tests/", *TEST_ENDINGS),
                "writes to the terminal: use drom::Log, or return the text to src/app"),
     "namespace-std": (r"\busing\s+namespace\s+std\b(?!::)", (), "`using namespace std`: name what you use"),
     "macro": (r"^[ \t]*#[ \t]*define\b", ("include/drom/base/assert.hpp",),
@@ -68,7 +73,7 @@ class Problem:
 
 
 def is_test(path: str) -> bool:
-    return path.startswith("tests/") or path.endswith(("_test.cpp", "_test.py", "_fixture.hpp"))
+    return path.startswith("tests/") or path.endswith(TEST_ENDINGS)
 
 
 def layer_of(path: str):

@@ -163,7 +163,8 @@ TEST_F(PostgresTest, ReportsASessionThatIsKilledInATransaction) {
 }
 
 async<> run_into(Database& database, std::string sql, std::optional<Result<Rows>>& out) {
-  Result<Rows> rows = co_await database.execute(std::move(sql), {});
+  List none;
+  Result<Rows> rows = co_await database.execute(std::move(sql), std::move(none));
   out.emplace(std::move(rows));
 }
 
@@ -209,7 +210,9 @@ TEST_F(PostgresTest, IsTransientWhenTheServerBreaksADeadlock) {
   bool a_done = false;
   struct Work {
     static async<> update(Transaction& t, bool& done) {
-      const Result<Rows> rows = co_await t.execute("UPDATE t SET n = 1 WHERE id = 2", {});
+      List none;
+      const Result<Rows> rows =
+          co_await t.execute("UPDATE t SET n = 1 WHERE id = 2", std::move(none));
       done = rows.ok();
     }
   };
