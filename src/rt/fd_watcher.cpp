@@ -28,7 +28,8 @@ struct FdWatcher::State : std::enable_shared_from_this<FdWatcher::State> {
   void arm(Descriptor::wait_type type, bool& armed) {
     if (armed) return;
     armed = true;
-    auto answer = [self = shared_from_this(), &armed, at = generation](boost::system::error_code e) {
+    auto answer = [self = shared_from_this(), &armed,
+                   at = generation](boost::system::error_code e) {
       if (at != self->generation) return;
       armed = false;
       if (e) {

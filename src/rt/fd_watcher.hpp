@@ -1,5 +1,6 @@
 // Tells when a file descriptor that a C library owns (libpq, librdkafka, hiredis) can be read or
-// written, without taking it over. One waiter at a time. Owned by the connection object; shard thread.
+// written, without taking it over. One waiter at a time. Owned by the connection object; shard
+// thread.
 #pragma once
 
 #include <cstdint>

@@ -26,7 +26,8 @@ struct Pair {
   }
 };
 
-async<> wait_into(FdWatcher& watcher, Interest interest, milliseconds timeout, std::optional<Event>& out) {
+async<> wait_into(FdWatcher& watcher, Interest interest, milliseconds timeout,
+                  std::optional<Event>& out) {
   out = co_await watcher.wait(interest, timeout);
 }
 

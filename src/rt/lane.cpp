@@ -17,7 +17,8 @@ namespace {
 
 namespace asio = boost::asio;
 
-// The caller that waits. (any_completion_handler of Boost 1.81 recurses for ever when it is assigned.)
+// The caller that waits. (any_completion_handler of Boost 1.81 recurses for ever when it is
+// assigned.)
 class Waiter {
  public:
   virtual ~Waiter() = default;

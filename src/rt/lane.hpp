@@ -1,6 +1,7 @@
-// A thread of its own for a library that blocks (SQLite, files): work runs there in the order it was
-// given, and the caller goes on afterwards on the shard. One hop there and back costs about 10 us, so
-// hand over batches. Owned by a shard's object; all members on the shard thread, the work on the lane.
+// A thread of its own for a library that blocks (SQLite, files): work runs there in the order it
+// was given, and the caller goes on afterwards on the shard. One hop there and back costs about 10
+// us, so hand over batches. Owned by a shard's object; all members on the shard thread, the work on
+// the lane.
 #pragma once
 
 #include <exception>
@@ -29,8 +30,8 @@ class Lane {
   Lane& operator=(const Lane&) = delete;
 
   // Runs `function` on the lane and returns its result on the shard. Cancelling the caller does not
-  // interrupt the work: the caller unwinds after it, at its next co_await. What `function` throws is
-  // rethrown here. `function` must own what it uses or refer to what the awaiting frame owns.
+  // interrupt the work: the caller unwinds after it, at its next co_await. What `function` throws
+  // is rethrown here. `function` must own what it uses or refer to what the awaiting frame owns.
   template <class F>
   async<std::invoke_result_t<F&>> call(F function) {
     Call<F> job(std::move(function));

@@ -15,18 +15,20 @@ std::vector<OptionSpec> common_bean_options();
 // Of data sources on a server.
 std::vector<OptionSpec> server_bean_options();
 // Under `name`, opened and closed with the engine.
-void bind_database(const std::string& name, std::shared_ptr<Database> database, BuildContext& context);
+void bind_database(const std::string& name, std::shared_ptr<Database> database,
+                   BuildContext& context);
 
 BeanInfo sqlite_bean();
 BeanInfo jdbc_bean();
 
 #ifdef DROM_POSTGRES
 BeanInfo postgres_bean();
-// `url` is a libpq URI or conninfo text, may be empty; `keywords` are libpq's and win over it. Reads
-// the common and the server options of `config`.
+// `url` is a libpq URI or conninfo text, may be empty; `keywords` are libpq's and win over it.
+// Reads the common and the server options of `config`.
 Result<std::shared_ptr<Database>> make_postgres_from(
     const std::string& name, const std::string& url,
-    std::vector<std::pair<std::string, std::string>> keywords, const Config& config, BuildContext& context);
+    std::vector<std::pair<std::string, std::string>> keywords, const Config& config,
+    BuildContext& context);
 #endif
 
 }  // namespace drom::sql

@@ -12,7 +12,8 @@ class SqlBeans : public ::testing::Test {
  protected:
   SqlBeans() { register_sql(harness.registry()); }
 
-  Result<void> make(const std::string& type, std::vector<std::pair<std::string, std::string>> properties) {
+  Result<void> make(const std::string& type,
+                    std::vector<std::pair<std::string, std::string>> properties) {
     const BeanInfo* info = harness.registry().bean_type(type);
     if (!info) return Error(ErrorKind::config, "no such bean type");
     std::vector<OptionText> options;
@@ -31,7 +32,9 @@ class SqlBeans : public ::testing::Test {
 };
 
 TEST_F(SqlBeans, MakesAnSqliteDataSourceThatOpensAtTheStart) {
-  ASSERT_TRUE(make("drom.sqlite", {{"file", ":memory:"}, {"init", "CREATE TABLE t (x, y); INSERT INTO t VALUES (1, 2);"}}));
+  ASSERT_TRUE(make(
+      "drom.sqlite",
+      {{"file", ":memory:"}, {"init", "CREATE TABLE t (x, y); INSERT INTO t VALUES (1, 2);"}}));
   Database* const database = harness.registry().find<Database>("shop");
   ASSERT_TRUE(database);
   EXPECT_EQ(database->name(), "shop");
@@ -56,8 +59,9 @@ TEST_F(SqlBeans, PicksTheDialectByTheJdbcUrl) {
   ASSERT_TRUE(make("com.zaxxer.hikari.HikariDataSource", {{"jdbcUrl", "jdbc:sqlite::memory:"}}));
   EXPECT_EQ(harness.registry().find<Database>("shop")->dialect(), Dialect::sqlite);
 #ifdef DROM_POSTGRES
-  ASSERT_TRUE(make("org.apache.commons.dbcp2.BasicDataSource",
-                   {{"url", "jdbc:postgresql://localhost:5432/shop"}, {"username", "u"}, {"password", "p"}}));
+  ASSERT_TRUE(make(
+      "org.apache.commons.dbcp2.BasicDataSource",
+      {{"url", "jdbc:postgresql://localhost:5432/shop"}, {"username", "u"}, {"password", "p"}}));
   EXPECT_EQ(harness.registry().find<Database>("shop")->dialect(), Dialect::postgres);
 #endif
 }

@@ -1,40 +1,17 @@
-#include "sql/database_conformance.hpp"
-
-#include <cstdlib>
+// One suite, every dialect: the other parts are in transactions_conformance_test.cpp and
+// hints_conformance_test.cpp.
 #include <limits>
 
 #include "drom/base/json.hpp"
+#include "sql/database_fixture.hpp"
 
 namespace drom::sql {
 namespace {
 
-namespace asio = boost::asio;
-using std::chrono::hours;
-using std::chrono::seconds;
-
-const char* const kItems = "CREATE TABLE items (id BIGINT PRIMARY KEY, name TEXT NOT NULL)";
-
-List values(Value a, Value b) {
-  List out;
-  out.push_back(std::move(a));
-  out.push_back(std::move(b));
-  return out;
-}
-List values(Value a) {
-  List out;
-  out.push_back(std::move(a));
-  return out;
-}
-
-Command insert(int64_t id, std::string name) {
-  return Command{"INSERT INTO items (id, name) VALUES ($1, $2)", values(id, std::move(name))};
-}
-
-// --- statements -------------------------------------------------------------------------------
-
 TEST_P(DatabaseConformance, RunsAStatementAndTellsWhatItDid) {
   run(kItems);
-  const Rows inserted = run("INSERT INTO items (id, name) VALUES ($1, $2), (2, 'two')", values(1, "one"));
+  const Rows inserted =
+      run("INSERT INTO items (id, name) VALUES ($1, $2), (2, 'two')", values(1, "one"));
   EXPECT_EQ(inserted.affected, 2);
   const Rows rows = run("SELECT id, name FROM items ORDER BY id");
   EXPECT_EQ(rows.columns, (std::vector<std::string>{"id", "name"}));
@@ -54,7 +31,8 @@ TEST_P(DatabaseConformance, ReturnsRowsOfAWrite) {
 }
 
 TEST_P(DatabaseConformance, UsesAParameterTwiceAndInAnyOrder) {
-  const Rows rows = run("SELECT CAST($2 AS TEXT), CAST($1 AS TEXT), CAST($2 AS TEXT)", values("a", "b"));
+  const Rows rows =
+      run("SELECT CAST($2 AS TEXT), CAST($1 AS TEXT), CAST($2 AS TEXT)", values("a", "b"));
   EXPECT_EQ(rows.rows[0], (List{Value("b"), Value("a"), Value("b")}));
 }
 
@@ -84,7 +62,8 @@ TEST_P(DatabaseConformance, TellsWrongSqlFromABrokenConstraint) {
     EXPECT_EQ(error.kind, ErrorKind::rejected) << sql;
     EXPECT_EQ(error.type, sqlite ? in_sqlite : in_postgres) << error.what;
   };
-  expect("INSERT INTO items (id, name) VALUES (1, 'again')", "SQLITE_CONSTRAINT_PRIMARYKEY", "23505");
+  expect("INSERT INTO items (id, name) VALUES (1, 'again')", "SQLITE_CONSTRAINT_PRIMARYKEY",
+         "23505");
   expect("INSERT INTO items (id, name) VALUES (2, NULL)", "SQLITE_CONSTRAINT_NOTNULL", "23502");
   expect("INSERT INTO parts (item, n) VALUES (9, 1)", "SQLITE_CONSTRAINT_FOREIGNKEY", "23503");
   expect("INSERT INTO parts (item, n) VALUES (1, 0)", "SQLITE_CONSTRAINT_CHECK", "23514");
@@ -112,7 +91,8 @@ TEST_P(DatabaseConformance, SurvivesMoreStatementsThanItKeepsPrepared) {
   // All of them in one trip, more than the cache holds.
   std::vector<Command> commands;
   for (int i = 0; i < 600; ++i)
-    commands.push_back(Command{"INSERT INTO items (id, name) VALUES (" + std::to_string(i) + ", $1)", values("n")});
+    commands.push_back(Command{
+        "INSERT INTO items (id, name) VALUES (" + std::to_string(i) + ", $1)", values("n")});
   const auto done = harness.run(database->execute_all(std::move(commands)));
   ASSERT_TRUE(done) << done.error().message();
   EXPECT_EQ(count("items"), 600);
@@ -132,12 +112,12 @@ TEST_P(DatabaseConformance, SeesASchemaThatHasChanged) {
   EXPECT_EQ(rows.columns, (std::vector<std::string>{"id", "name", "extra"}));
 }
 
-// --- values -----------------------------------------------------------------------------------
-
 TEST_P(DatabaseConformance, KeepsEveryKindOfValue) {
   const Backend& b = GetParam();
-  run("CREATE TABLE v (i BIGINT, r DOUBLE PRECISION, d " + b.decimal_type + ", t TEXT, b " + b.bytes_type + ")");
-  const std::string odd = "quote ' \" \\ newline \n tab \t \xC3\xA4\xE2\x82\xAC\xF0\x9F\x90\xAA $1 ; --";
+  run("CREATE TABLE v (i BIGINT, r DOUBLE PRECISION, d " + b.decimal_type + ", t TEXT, b " +
+      b.bytes_type + ")");
+  const std::string odd =
+      "quote ' \" \\ newline \n tab \t \xC3\xA4\xE2\x82\xAC\xF0\x9F\x90\xAA $1 ; --";
   const std::string binary("\x00\x01\xff\x00", 4);
   const auto round_trip = [&](Value i, Value r, Value d, Value t, Value bytes) {
     run("DELETE FROM v");
@@ -145,15 +125,16 @@ TEST_P(DatabaseConformance, KeepsEveryKindOfValue) {
     run("INSERT INTO v (i, r, d, t, b) VALUES ($1, $2, $3, $4, $5)", row);
     return run("SELECT i, r, d, t, b FROM v").rows.at(0);
   };
-  List row = round_trip(std::numeric_limits<int64_t>::max(), 0.1, Decimal{"12345678901234567890.0001"}, odd,
-                        Bytes(binary));
+  List row = round_trip(std::numeric_limits<int64_t>::max(), 0.1,
+                        Decimal{"12345678901234567890.0001"}, odd, Bytes(binary));
   EXPECT_EQ(row[0], Value(std::numeric_limits<int64_t>::max()));
   EXPECT_EQ(row[1], Value(0.1));
   EXPECT_EQ(row[2].to_text(), "12345678901234567890.0001");
   EXPECT_EQ(row[3], Value(odd));
   EXPECT_EQ(row[4], Value(Bytes(binary)));
 
-  row = round_trip(std::numeric_limits<int64_t>::min(), 1e300, Decimal{"-0.000000000000000001"}, "", Bytes(""));
+  row = round_trip(std::numeric_limits<int64_t>::min(), 1e300, Decimal{"-0.000000000000000001"}, "",
+                   Bytes(""));
   EXPECT_EQ(row[0], Value(std::numeric_limits<int64_t>::min()));
   EXPECT_EQ(row[1], Value(1e300));
   EXPECT_EQ(row[2].to_text(), "-0.000000000000000001");
@@ -169,10 +150,11 @@ TEST_P(DatabaseConformance, KeepsTimesBooleansAndDocuments) {
   const WallTime time(microseconds(1'795'000'000'123'456));
   Object document;
   document.set("a", List{Value(1), Value(nullptr), Value("x\"y")});
-  run("INSERT INTO v (t, f, j) VALUES ($1, $2, $3)", List{Value(time), Value(true), Value(document)});
+  run("INSERT INTO v (t, f, j) VALUES ($1, $2, $3)",
+      List{Value(time), Value(true), Value(document)});
   const List row = run("SELECT t, f, j FROM v").rows.at(0);
-  const Result<WallTime> back = row[0].as_time() ? Result<WallTime>(*row[0].as_time())
-                                                 : parse_iso8601(row[0].to_text());
+  const Result<WallTime> back =
+      row[0].as_time() ? Result<WallTime>(*row[0].as_time()) : parse_iso8601(row[0].to_text());
   ASSERT_TRUE(back);
   EXPECT_EQ(*back, time);
   EXPECT_TRUE(row[1] == Value(true) || row[1] == Value(1));
@@ -197,172 +179,11 @@ TEST_P(DatabaseConformance, TakesBytesWhereTextIsWanted) {
   EXPECT_EQ(run("SELECT t FROM v").rows.at(0)[0].raw(), "{\"a\": 1}");
 }
 
-// --- transactions -----------------------------------------------------------------------------
-
-TEST_P(DatabaseConformance, ShowsATransactionOnlyAfterItsCommit) {
-  run(kItems);
-  const auto transaction = begin();
-  ASSERT_TRUE(in(*transaction, "INSERT INTO items (id, name) VALUES (1, 'one')"));
-  EXPECT_EQ(in(*transaction, "SELECT id FROM items")->rows.size(), 1U);
-  EXPECT_EQ(count("items"), 0);
-  ASSERT_TRUE(harness.run(transaction->commit()));
-  EXPECT_EQ(count("items"), 1);
-}
-
-TEST_P(DatabaseConformance, ForgetsATransactionThatRollsBack) {
-  run(kItems);
-  const auto transaction = begin();
-  ASSERT_TRUE(in(*transaction, "INSERT INTO items (id, name) VALUES (1, 'one')"));
-  harness.run(transaction->rollback());
-  EXPECT_EQ(count("items"), 0);
-}
-
-TEST_P(DatabaseConformance, RollsBackATransactionThatIsDestroyed) {
-  run(kItems);
-  {
-    const auto transaction = begin();
-    ASSERT_TRUE(in(*transaction, "INSERT INTO items (id, name) VALUES (1, 'one')"));
-  }
-  EXPECT_EQ(count("items"), 0);
-  run("INSERT INTO items (id, name) VALUES (1, 'one')");  // nobody holds a lock any more
-}
-
-TEST_P(DatabaseConformance, CommitsNothingAfterAFailedStatement) {
-  run(kItems);
-  const auto transaction = begin();
-  ASSERT_TRUE(in(*transaction, "INSERT INTO items (id, name) VALUES (1, 'one')"));
-  const Result<Rows> broken = in(*transaction, "INSERT INTO items (id, name) VALUES (1, 'again')");
-  ASSERT_FALSE(broken);
-  EXPECT_EQ(broken.error().kind, ErrorKind::rejected);
-  const Result<Rows> after = in(*transaction, "INSERT INTO items (id, name) VALUES (2, 'two')");
-  ASSERT_FALSE(after);
-  EXPECT_EQ(after.error().kind, ErrorKind::rejected);
-  EXPECT_FALSE(harness.run(transaction->commit()));
-  EXPECT_EQ(count("items"), 0);
-}
-
-TEST_P(DatabaseConformance, CommitsATransactionThatDidNothing) {
-  const auto transaction = begin();
-  EXPECT_TRUE(harness.run(transaction->commit()));
-}
-
-TEST_P(DatabaseConformance, DoesNotLetAStatementEndOrOpenATransaction) {
-  run(kItems);
-  const auto transaction = begin();
-  ASSERT_TRUE(in(*transaction, "INSERT INTO items (id, name) VALUES (1, 'one')"));
-  const Result<Rows> ended = in(*transaction, "ROLLBACK");
-  EXPECT_FALSE(ended);
-  EXPECT_FALSE(harness.run(transaction->commit()));
-  EXPECT_EQ(count("items"), 0);
-  EXPECT_EQ(fail("BEGIN").kind, ErrorKind::rejected);
-  run("INSERT INTO items (id, name) VALUES (1, 'one')");
-  EXPECT_EQ(count("items"), 1);
-}
-
-async<> add_some(Database& database, int64_t from, int& committed) {
-  Result<std::unique_ptr<Transaction>> begun = co_await database.begin();
-  Transaction& transaction = **begun;
-  for (int64_t i = from; i < from + 10; ++i) {
-    const Command command = insert(i, "n");
-    const Result<Rows> done = co_await transaction.execute(command.sql, command.params);
-    if (!done) co_return;
-  }
-  const Result<void> done = co_await transaction.commit();
-  if (done) ++committed;
-}
-
-TEST_P(DatabaseConformance, RunsManyTransactionsSideBySide) {
-  run(kItems);
-  int committed = 0;
-  for (int i = 0; i < 20; ++i) harness.spawn(add_some(*database, i * 10, committed));
-  int last = 0;
-  harness.run(add_some(*database, 1000, last));
-  while (committed < 20) harness.run(add_some(*database, 2000 + 10 * last, last));
-  EXPECT_EQ(count("items"), 10 * (20 + last));
-}
-
-TEST_P(DatabaseConformance, RunsABatchInOneTransaction) {
-  run(kItems);
-  std::vector<Command> commands;
-  commands.push_back(insert(1, "one"));
-  commands.push_back(insert(2, "two"));
-  commands.push_back(Command{"SELECT count(*) FROM items", {}});
-  commands.push_back(Command{"DELETE FROM items WHERE id = $1", values(2)});
-  const auto done = harness.run(database->execute_all(std::move(commands)));
-  ASSERT_TRUE(done) << done.error().message();
-  ASSERT_EQ(done->size(), 4U);
-  EXPECT_EQ((*done)[0].affected, 1);
-  EXPECT_EQ((*done)[2].rows.at(0)[0], Value(2));
-  EXPECT_EQ((*done)[3].affected, 1);
-  EXPECT_EQ(count("items"), 1);
-  EXPECT_TRUE(harness.run(database->execute_all({})));
-}
-
-TEST_P(DatabaseConformance, RunsNothingOfABatchThatFails) {
-  run(kItems);
-  std::vector<Command> commands;
-  for (int i = 0; i < 300; ++i) commands.push_back(insert(i == 200 ? 7 : i, std::string(200, 'x')));
-  const auto done = harness.run(database->execute_all(std::move(commands)));
-  ASSERT_FALSE(done);
-  EXPECT_EQ(done.error().kind, ErrorKind::rejected);
-  EXPECT_NE(done.error().what.find("statement 201 of 300"), std::string::npos) << done.error().what;
-  EXPECT_EQ(count("items"), 0);
-}
-
-TEST_P(DatabaseConformance, RunsABatchInsideATransaction) {
-  run(kItems);
-  const auto transaction = begin();
-  std::vector<Command> commands;
-  commands.push_back(insert(1, "one"));
-  commands.push_back(insert(2, "two"));
-  ASSERT_TRUE(harness.run(transaction->execute_all(std::move(commands))));
-  EXPECT_EQ(count("items"), 0);
-  ASSERT_TRUE(harness.run(transaction->commit()));
-  EXPECT_EQ(count("items"), 2);
-}
-
-TEST_P(DatabaseConformance, GivesUpWaitingForAPlaceWithAHint) {
-  run(kItems);
-  const auto impatient = connect(1, milliseconds(20));
-  // It has one place, so a transaction that is opened inside another waits for itself.
-  auto outer = harness.run(impatient->begin());
-  ASSERT_TRUE(harness.run((*outer)->execute("INSERT INTO items (id, name) VALUES (1, 'one')", {})));
-  auto inner = harness.run(impatient->begin());
-  const Result<Rows> stuck = harness.run((*inner)->execute("INSERT INTO items (id, name) VALUES (2, 'two')", {}));
-  ASSERT_FALSE(stuck);
-  EXPECT_EQ(stuck.error().kind, ErrorKind::timeout);
-  EXPECT_NE(stuck.error().hint, "");
-  EXPECT_TRUE(harness.run((*outer)->commit()));
-  auto later = harness.run(impatient->begin());
-  EXPECT_TRUE(harness.run((*later)->execute("INSERT INTO items (id, name) VALUES (2, 'two')", {})));
-  EXPECT_TRUE(harness.run((*later)->commit()));
-  harness.run(impatient->close());
-  EXPECT_EQ(count("items"), 2);
-}
-
-async<> two_branches(Transaction& transaction, int64_t id, std::vector<int64_t>& done) {
-  const Command command = insert(id, "n");
-  const Result<Rows> rows = co_await transaction.execute(command.sql, command.params);
-  if (rows) done.push_back(id);
-}
-
-TEST_P(DatabaseConformance, LetsParallelBranchesTakeTurnsInATransaction) {
-  run(kItems);
-  const auto transaction = begin();
-  std::vector<int64_t> done;
-  for (int64_t i = 1; i <= 5; ++i) harness.spawn(two_branches(*transaction, i, done));
-  harness.run(two_branches(*transaction, 6, done));
-  EXPECT_EQ(done, (std::vector<int64_t>{1, 2, 3, 4, 5, 6}));
-  ASSERT_TRUE(harness.run(transaction->commit()));
-  EXPECT_EQ(count("items"), 6);
-}
-
-// --- scripts, opening, closing ----------------------------------------------------------------
-
 TEST_P(DatabaseConformance, RunsAScriptAsAWhole) {
-  const Result<void> done = harness.run(database->script(
-      "CREATE TABLE a (x INT); -- a comment; with a semicolon\nCREATE TABLE b (y TEXT DEFAULT ';');\n"
-      "INSERT INTO a (x) VALUES (1);"));
+  const Result<void> done =
+      harness.run(database->script("CREATE TABLE a (x INT); -- a comment; with a semicolon\nCREATE "
+                                   "TABLE b (y TEXT DEFAULT ';');\n"
+                                   "INSERT INTO a (x) VALUES (1);"));
   ASSERT_TRUE(done) << done.error().message();
   EXPECT_EQ(count("a"), 1);
   EXPECT_FALSE(harness.run(database->script("CREATE TABLE c (x INT); CREATE TABLE a (x INT);")));
@@ -390,147 +211,6 @@ TEST_P(DatabaseConformance, OutlivesItsDataSourceInATransaction) {
   transaction.reset();
   database = other;
   EXPECT_EQ(count("items"), 0);
-}
-
-// --- hints ------------------------------------------------------------------------------------
-
-async<> wait_on(Database& database, std::string channel, milliseconds timeout, Clock& clock,
-                std::optional<milliseconds>& waited) {
-  const SteadyTime start = clock.steady();
-  co_await database.wait(std::move(channel), timeout);
-  waited = std::chrono::duration_cast<milliseconds>(clock.steady() - start);
-}
-
-TEST_P(DatabaseConformance, WakesWaitersByASignal) {
-  std::optional<milliseconds> first;
-  std::optional<milliseconds> second;
-  std::optional<milliseconds> other;
-  harness.spawn(wait_on(*database, "orders", hours(1), harness.clock(), first));
-  harness.spawn(wait_on(*database, "orders", hours(1), harness.clock(), second));
-  harness.spawn(wait_on(*database, "other", hours(1), harness.clock(), other));
-  harness.settle();
-  database->signal("orders");
-  harness.settle();
-  EXPECT_EQ(first, milliseconds(0));
-  EXPECT_EQ(second, milliseconds(0));
-  EXPECT_FALSE(other);
-  database->cancel_waits();
-  harness.settle();
-  EXPECT_EQ(other, milliseconds(0));
-}
-
-TEST_P(DatabaseConformance, KeepsASignalThatCameTooEarly) {
-  database->signal("orders");
-  std::optional<milliseconds> waited;
-  harness.run(wait_on(*database, "orders", hours(1), harness.clock(), waited));
-  EXPECT_EQ(waited, milliseconds(0));
-  harness.spawn(wait_on(*database, "orders", hours(1), harness.clock(), waited = std::nullopt));
-  harness.settle();
-  EXPECT_FALSE(waited);
-  harness.advance(hours(1));
-  EXPECT_EQ(waited, milliseconds(hours(1)));
-}
-
-// --- the unit of work -------------------------------------------------------------------------
-
-TEST_P(DatabaseConformance, JoinsTheUnitOfWorkOfTheExchange) {
-  run(kItems);
-  UnitOfWork unit;
-  Exchange exchange;
-  exchange.unit = &unit;
-  const Command one = insert(1, "one");
-  ASSERT_TRUE(harness.run(execute(exchange, *database, one.sql, one.params)));
-  std::vector<Command> more;
-  more.push_back(insert(2, "two"));
-  ASSERT_TRUE(harness.run(execute_all(exchange, *database, std::move(more))));
-  EXPECT_EQ(count("items"), 0);
-  ASSERT_TRUE(harness.run(unit.commit()));
-  EXPECT_EQ(count("items"), 2);
-}
-
-TEST_P(DatabaseConformance, WorksWithoutAUnitOfWork) {
-  run(kItems);
-  Exchange exchange;
-  const Command one = insert(1, "one");
-  ASSERT_TRUE(harness.run(execute(exchange, *database, one.sql, one.params)));
-  EXPECT_EQ(count("items"), 1);
-}
-
-TEST_P(DatabaseConformance, MarksTheUnitForRollbackWhenAStatementFails) {
-  run(kItems);
-  UnitOfWork unit;
-  Exchange exchange;
-  exchange.unit = &unit;
-  const Command one = insert(1, "one");
-  ASSERT_TRUE(harness.run(execute(exchange, *database, one.sql, one.params)));
-  EXPECT_FALSE(unit.rollback_only());
-  EXPECT_FALSE(harness.run(execute(exchange, *database, one.sql, one.params)));
-  EXPECT_TRUE(unit.rollback_only());
-  harness.run(unit.rollback());
-  EXPECT_EQ(count("items"), 0);
-}
-
-TEST_P(DatabaseConformance, RefusesTwoDataSourcesInOneUnit) {
-  run(kItems);
-  const auto other = connect();
-  UnitOfWork unit;
-  Exchange exchange;
-  exchange.unit = &unit;
-  const Command one = insert(1, "one");
-  ASSERT_TRUE(harness.run(execute(exchange, *database, one.sql, one.params)));
-  const Result<Rows> refused = harness.run(execute(exchange, *other, one.sql, one.params));
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().kind, ErrorKind::config);
-  EXPECT_TRUE(unit.rollback_only());
-  harness.run(unit.rollback());
-  harness.run(other->close());
-}
-
-// --- cancellation -----------------------------------------------------------------------------
-
-async<> hold_and_wait(Database& database, Clock& clock, bool& holds) {
-  Result<std::unique_ptr<Transaction>> begun = co_await database.begin();
-  const Command command = insert(1, "one");
-  const Result<Rows> done = co_await (*begun)->execute(command.sql, command.params);
-  holds = done.ok();
-  const std::unique_ptr<Alarm> never = clock.make_alarm();
-  co_await never->wait(milliseconds::max());
-}
-
-TEST_P(DatabaseConformance, RollsBackWhenTheHolderOfATransactionIsCancelled) {
-  run(kItems);
-  asio::cancellation_signal cancel;
-  bool holds = false;
-  bool ended = false;
-  asio::co_spawn(harness.io(), hold_and_wait(*database, harness.clock(), holds),
-                 asio::bind_cancellation_slot(cancel.slot(), [&](std::exception_ptr) { ended = true; }));
-  while (!holds) count("items");
-  cancel.emit(asio::cancellation_type::terminal);
-  harness.settle();
-  EXPECT_TRUE(ended);
-  EXPECT_EQ(count("items"), 0);
-  run("INSERT INTO items (id, name) VALUES (1, 'one')");
-}
-
-TEST_P(DatabaseConformance, LeavesTheQueueWhenAWaiterIsCancelled) {
-  run(kItems);
-  const auto impatient = connect(1);
-  auto outer = harness.run(impatient->begin());
-  ASSERT_TRUE(harness.run((*outer)->execute("INSERT INTO items (id, name) VALUES (5, 'five')", {})));
-  asio::cancellation_signal cancel;
-  bool holds = false;
-  bool ended = false;
-  asio::co_spawn(harness.io(), hold_and_wait(*impatient, harness.clock(), holds),
-                 asio::bind_cancellation_slot(cancel.slot(), [&](std::exception_ptr) { ended = true; }));
-  harness.settle();
-  cancel.emit(asio::cancellation_type::terminal);
-  harness.settle();
-  EXPECT_TRUE(ended);
-  ASSERT_TRUE(harness.run((*outer)->commit()));
-  outer->reset();
-  harness.run(impatient->close());
-  run("INSERT INTO items (id, name) VALUES (1, 'one')");
-  EXPECT_EQ(count("items"), 2);
 }
 
 std::vector<Backend> backends() {

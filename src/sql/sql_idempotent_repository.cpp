@@ -8,9 +8,11 @@ namespace drom {
 namespace {
 
 bool is_table_name(std::string_view text) {
-  if (text.empty() || text.size() > 63 || (text.front() >= '0' && text.front() <= '9')) return false;
+  if (text.empty() || text.size() > 63 || (text.front() >= '0' && text.front() <= '9'))
+    return false;
   for (const char c : text) {
-    const bool word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+    const bool word =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
     if (!word && c != '.') return false;
   }
   return text.front() != '.' && text.back() != '.' && text.find('.') == text.rfind('.');
@@ -20,11 +22,13 @@ class SqlIdempotentRepository final : public IdempotentRepository {
  public:
   SqlIdempotentRepository(sql::Database& database, const std::string& table)
       : database_(database),
-        insert_("INSERT INTO " + table + " (consumer, message_id) VALUES ($1, $2) ON CONFLICT DO NOTHING"),
+        insert_("INSERT INTO " + table +
+                " (consumer, message_id) VALUES ($1, $2) ON CONFLICT DO NOTHING"),
         remove_("DELETE FROM " + table + " WHERE consumer = $1 AND message_id = $2"),
         contains_("SELECT 1 FROM " + table + " WHERE consumer = $1 AND message_id = $2") {}
 
-  async<Result<bool>> add(std::string_view consumer, std::string_view key, Exchange& exchange) override {
+  async<Result<bool>> add(std::string_view consumer, std::string_view key,
+                          Exchange& exchange) override {
     List params = parameters(consumer, key);
     Result<sql::Rows> rows = co_await sql::execute(exchange, database_, insert_, std::move(params));
     if (!rows) co_return std::move(rows.error());
@@ -37,7 +41,8 @@ class SqlIdempotentRepository final : public IdempotentRepository {
 
   // A unit of work that rolls back frees the key by itself, and only there: deleting it afterwards
   // could take away the key of another delivery that has meanwhile succeeded.
-  async<Result<void>> remove(std::string_view consumer, std::string_view key, Exchange& exchange) override {
+  async<Result<void>> remove(std::string_view consumer, std::string_view key,
+                             Exchange& exchange) override {
     if (exchange.unit && exchange.unit->rollback_only()) co_return Result<void>();
     List params = parameters(consumer, key);
     Result<sql::Rows> rows = co_await sql::execute(exchange, database_, remove_, std::move(params));
@@ -71,8 +76,10 @@ ConfigSpec bean_spec() {
   spec.name = "drom.sqlIdempotentRepository";
   spec.title = "SQL idempotent repository";
   spec.doc =
-      "The inbox: remembers handled message ids in a table. Inside a transacted block the key commits together "
-      "with what the steps have written, so that the effect of a message happens once, even when it is "
+      "The inbox: remembers handled message ids in a table. Inside a transacted block the key "
+      "commits together "
+      "with what the steps have written, so that the effect of a message happens once, even when "
+      "it is "
       "delivered again. Keys of different consumers do not disturb each other.";
   OptionSpec source;
   source.name = "dataSource";
@@ -98,16 +105,20 @@ ConfigSpec bean_spec() {
 }
 
 Result<void> make_bean(const std::string& name, const Config& config, BuildContext& context) {
-  Result<sql::Database*> database = sql::find_data_source(context.registry(), config.text("dataSource"));
+  Result<sql::Database*> database =
+      sql::find_data_source(context.registry(), config.text("dataSource"));
   if (!database) return std::move(database.error());
   if (!is_table_name(config.text("table")))
-    return Error(ErrorKind::config, "'" + config.text("table") + "' cannot be the name of the inbox table",
+    return Error(ErrorKind::config,
+                 "'" + config.text("table") + "' cannot be the name of the inbox table",
                  "use letters, digits and underscores");
   const std::string table = config.text("table");
-  context.registry().bind<IdempotentRepository>(name, make_sql_idempotent_repository(**database, table));
+  context.registry().bind<IdempotentRepository>(name,
+                                                make_sql_idempotent_repository(**database, table));
   // Not on first use: that is inside a transaction, which would have to wait for itself.
   if (config.flag("createTable"))
-    context.on_start("inbox " + name, [source = *database, table] { return prepare_inbox(*source, table); });
+    context.on_start("inbox " + name,
+                     [source = *database, table] { return prepare_inbox(*source, table); });
   return {};
 }
 
@@ -146,9 +157,10 @@ void register_sql_idempotent(Registry& registry) {
   info.type = "drom.sqlIdempotentRepository";
   info.spec = bean_spec;
   info.make = make_bean;
-  info.aliases = {"org.apache.camel.processor.idempotent.jdbc.JdbcMessageIdRepository",
-                  "org.apache.camel.processor.idempotent.jdbc.JdbcCachedMessageIdRepository",
-                  "org.apache.camel.processor.idempotent.jdbc.JdbcOrphanLockAwareIdempotentRepository"};
+  info.aliases = {
+      "org.apache.camel.processor.idempotent.jdbc.JdbcMessageIdRepository",
+      "org.apache.camel.processor.idempotent.jdbc.JdbcCachedMessageIdRepository",
+      "org.apache.camel.processor.idempotent.jdbc.JdbcOrphanLockAwareIdempotentRepository"};
   registry.add(std::move(info));
 }
 

@@ -17,7 +17,8 @@ class Turnstile {
  public:
   explicit Turnstile(size_t places);
 
-  // A place, given back when it is destroyed: the longest waiting gets it. May outlive the turnstile.
+  // A place, given back when it is destroyed: the longest waiting gets it. May outlive the
+  // turnstile.
   class Permit {
    public:
     Permit() = default;

@@ -36,12 +36,14 @@ void PgConnection::on_notice(void* self, const PGresult* notice) {
   const char* severity = PQresultErrorField(notice, PG_DIAG_SEVERITY);
   const char* text = PQresultErrorField(notice, PG_DIAG_MESSAGE_PRIMARY);
   connection.log_.debug("sql", "'" + connection.options_.name + "': server says " +
-                                   std::string(severity ? severity : "NOTICE") + ": " + (text ? text : ""));
+                                   std::string(severity ? severity : "NOTICE") + ": " +
+                                   (text ? text : ""));
 }
 
 async<Result<std::unique_ptr<PgConnection>>> PgConnection::connect(const PostgresOptions& options,
-                                                                   boost::asio::io_context& io, Lane& lane,
-                                                                   Clock& real_clock, Log& log) {
+                                                                   boost::asio::io_context& io,
+                                                                   Lane& lane, Clock& real_clock,
+                                                                   Log& log) {
   std::unique_ptr<PgConnection> self(new PgConnection(options, io, log));
   Result<void> ready = co_await self->dial(lane, real_clock);
   if (!ready) co_return ready.error();
@@ -85,7 +87,8 @@ async<Result<void>> PgConnection::dial(Lane& lane, Clock& real_clock) {
                       "check host and port; connectTimeout sets the time");
     wanted = PQconnectPoll(handle_.get());
   }
-  if (PQsetnonblocking(handle_.get(), 1) != 0 || !PQenterPipelineMode(handle_.get())) co_return lost();
+  if (PQsetnonblocking(handle_.get(), 1) != 0 || !PQenterPipelineMode(handle_.get()))
+    co_return lost();
   watcher_.assign(PQsocket(handle_.get()));
   co_return Result<void>();
 }

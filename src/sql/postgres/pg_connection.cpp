@@ -31,7 +31,8 @@ Rows to_rows(const PGresult* answer) {
         row.emplace_back();
         continue;
       }
-      const std::string_view text(PQgetvalue(answer, r, c), static_cast<size_t>(PQgetlength(answer, r, c)));
+      const std::string_view text(PQgetvalue(answer, r, c),
+                                  static_cast<size_t>(PQgetlength(answer, r, c)));
       row.push_back(decode(text, types[static_cast<size_t>(c)]));
     }
     out.rows.push_back(std::move(row));
@@ -58,10 +59,9 @@ Error refused(std::string what, std::string hint, std::string type) {
 
 PgConnection::~PgConnection() { watcher_.forget(); }
 
-// --- answers ----------------------------------------------------------------------------------
-
 Error PgConnection::lost() {
-  return pg_not_connected("lost the connection to PostgreSQL", PQerrorMessage(handle_.get()), options_.password);
+  return pg_not_connected("lost the connection to PostgreSQL", PQerrorMessage(handle_.get()),
+                          options_.password);
 }
 
 Error PgConnection::failure(const PGresult* answer) {
@@ -77,7 +77,8 @@ Error PgConnection::failure(const PGresult* answer) {
 
 milliseconds PgConnection::patience(size_t statements) const {
   // The server answers in time or ends the statement itself; a batch may come back in one piece.
-  return options_.statement_timeout * static_cast<int64_t>(std::clamp<size_t>(statements, 1, 10'000)) +
+  return options_.statement_timeout *
+             static_cast<int64_t>(std::clamp<size_t>(statements, 1, 10'000)) +
          std::chrono::seconds(5);
 }
 
@@ -88,7 +89,8 @@ async<Result<void>> PgConnection::fill(milliseconds patience) {
   const auto interest = unsent ? FdWatcher::Interest::read_or_write : FdWatcher::Interest::read;
   const FdWatcher::Event event = co_await watcher_.wait(interest, patience);
   if (event == FdWatcher::Event::timeout)
-    co_return Error(ErrorKind::timeout, "PostgreSQL has not answered within " + drom::to_string(patience),
+    co_return Error(ErrorKind::timeout,
+                    "PostgreSQL has not answered within " + drom::to_string(patience),
                     "check the server and the network; statementTimeout sets the time");
   if (event == FdWatcher::Event::broken) co_return lost();
   if (PQconsumeInput(handle_.get()) == 0) co_return lost();
@@ -121,8 +123,6 @@ async<Result<void>> PgConnection::collect(Answers& answers, milliseconds patienc
   }
 }
 
-// --- statements -------------------------------------------------------------------------------
-
 async<Result<void>> PgConnection::prepare(const std::vector<Command>& commands) {
   struct New {
     size_t command;
@@ -138,10 +138,13 @@ async<Result<void>> PgConnection::prepare(const std::vector<Command>& commands) 
   if (fresh.empty()) co_return Result<void>();
 
   bool sent = true;
-  for (const std::string& name : unwanted_) sent = sent && send_text(("DEALLOCATE " + name).c_str());
+  for (const std::string& name : unwanted_)
+    sent = sent && send_text(("DEALLOCATE " + name).c_str());
   for (const New& n : fresh) {
-    sent = sent && PQsendPrepare(handle_.get(), n.name.c_str(), commands[n.command].sql.c_str(), 0, nullptr) &&
-           PQsendDescribePrepared(handle_.get(), n.name.c_str());
+    sent =
+        sent &&
+        PQsendPrepare(handle_.get(), n.name.c_str(), commands[n.command].sql.c_str(), 0, nullptr) &&
+        PQsendDescribePrepared(handle_.get(), n.name.c_str());
   }
   if (!sent || !PQpipelineSync(handle_.get())) co_return lost();
   Answers answers;
@@ -164,7 +167,8 @@ async<Result<void>> PgConnection::prepare(const std::vector<Command>& commands) 
     const PGresult* described = answers.list[next - 1].get();
     Prepared prepared;
     prepared.name = n.name;
-    for (int p = 0; p < PQnparams(described); ++p) prepared.types.push_back(PQparamtype(described, p));
+    for (int p = 0; p < PQnparams(described); ++p)
+      prepared.types.push_back(PQparamtype(described, p));
     statements_.insert(commands[n.command].sql, std::move(prepared));
   }
   co_return Result<void>();
@@ -177,11 +181,12 @@ Result<void> PgConnection::check(const std::vector<Command>& commands) {
     const Prepared* prepared = statements_.find(command.sql);
     DROM_ASSERT(prepared);
     if (command.params.size() != prepared->types.size())
-      return refused("the statement takes " + std::to_string(prepared->types.size()) + " parameters and got " +
-                         std::to_string(command.params.size()),
+      return refused("the statement takes " + std::to_string(prepared->types.size()) +
+                         " parameters and got " + std::to_string(command.params.size()),
                      "", "08P01");
     for (size_t p = 0; p < command.params.size(); ++p)
-      if (Result<void> fits = encode(command.params[p], prepared->types[p], scratch); !fits) return fits;
+      if (Result<void> fits = encode(command.params[p], prepared->types[p], scratch); !fits)
+        return fits;
   }
   return {};
 }
@@ -202,8 +207,8 @@ bool PgConnection::send(const PgTrip& trip) {
       lengths_[p] = param.size;
       formats_[p] = param.binary ? 1 : 0;
     }
-    if (!PQsendQueryPrepared(handle_.get(), prepared.name.c_str(), static_cast<int>(count), values_.data(),
-                             lengths_.data(), formats_.data(), 0))
+    if (!PQsendQueryPrepared(handle_.get(), prepared.name.c_str(), static_cast<int>(count),
+                             values_.data(), lengths_.data(), formats_.data(), 0))
       return false;
   }
   if (trip.commit && !send_text("COMMIT")) return false;
@@ -255,7 +260,8 @@ Result<std::vector<Rows>> PgConnection::read(const PgTrip& trip, const Answers& 
     }
     if (statement) out.push_back(to_rows(answer));
   }
-  if (out.size() != trip.commands.size()) return Error(ErrorKind::bug, "PostgreSQL has sent too few answers");
+  if (out.size() != trip.commands.size())
+    return Error(ErrorKind::bug, "PostgreSQL has sent too few answers");
   // COMMIT of a transaction that has failed before is answered by a friendly ROLLBACK.
   if (trip.commit && std::string_view(PQcmdStatus(answers.list.back().get())) != "COMMIT")
     return refused("the transaction was rolled back", "", "25P02");
@@ -263,11 +269,13 @@ Result<std::vector<Rows>> PgConnection::read(const PgTrip& trip, const Answers& 
 }
 
 async<Result<void>> PgConnection::script(const std::string& text) {
-  if (text.find('\0') != std::string::npos) co_return refused("the script has a NUL byte", "", "22021");
+  if (text.find('\0') != std::string::npos)
+    co_return refused("the script has a NUL byte", "", "22021");
   busy_ = true;
   // Several statements in one text go by the simple protocol only; the server runs them as one
   // transaction.
-  if (!PQexitPipelineMode(handle_.get()) || !PQsendQuery(handle_.get(), text.c_str())) co_return lost();
+  if (!PQexitPipelineMode(handle_.get()) || !PQsendQuery(handle_.get(), text.c_str()))
+    co_return lost();
   std::optional<Error> failed;
   while (true) {
     if (PQisBusy(handle_.get())) {
@@ -277,8 +285,10 @@ async<Result<void>> PgConnection::script(const std::string& text) {
     }
     const Answer answer(PQgetResult(handle_.get()));
     if (!answer) break;
-    if (PQresultStatus(answer.get()) == PGRES_COPY_IN || PQresultStatus(answer.get()) == PGRES_COPY_OUT)
-      co_return refused("a script cannot COPY from or to the client", "", "0A000");  // discards the session
+    if (PQresultStatus(answer.get()) == PGRES_COPY_IN ||
+        PQresultStatus(answer.get()) == PGRES_COPY_OUT)
+      co_return refused("a script cannot COPY from or to the client", "",
+                        "0A000");  // discards the session
     if (has_failed(answer.get()) && !failed) failed = failure(answer.get());
   }
   if (PQstatus(handle_.get()) == CONNECTION_BAD || !PQenterPipelineMode(handle_.get()))
@@ -297,8 +307,6 @@ async<Result<void>> PgConnection::roll_back() {
   co_return collected;
 }
 
-// --- state ------------------------------------------------------------------------------------
-
 bool PgConnection::reusable() const {
   return !busy_ && PQstatus(handle_.get()) == CONNECTION_OK &&
          PQtransactionStatus(handle_.get()) == PQTRANS_IDLE;
@@ -310,8 +318,8 @@ bool PgConnection::in_transaction() const {
 }
 
 bool PgConnection::still_there() {
-  // A peek is one system call in the common case, when nothing has arrived. A session that the server
-  // has ended has a farewell and then the end of the stream.
+  // A peek is one system call in the common case, when nothing has arrived. A session that the
+  // server has ended has a farewell and then the end of the stream.
   char byte = 0;
   for (int i = 0; i < 3; ++i) {
     const auto got = ::recv(PQsocket(handle_.get()), &byte, 1, MSG_PEEK | MSG_DONTWAIT);

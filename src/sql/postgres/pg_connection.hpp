@@ -24,8 +24,8 @@ class Lane;
 namespace drom::sql {
 
 struct PostgresOptions {
-  std::string name;  // the bean's
-  std::string url;   // URI or conninfo; may be empty
+  std::string name;                                           // the bean's
+  std::string url;                                            // URI or conninfo; may be empty
   std::vector<std::pair<std::string, std::string>> keywords;  // libpq's, win over the url
   std::string password;  // as given in either, to mask it in texts
   size_t pool_size = 10;
@@ -56,8 +56,9 @@ class PgConnection {
  public:
   // Name resolution blocks, so it happens on `lane`. `real_clock` measures the connect deadline.
   static async<Result<std::unique_ptr<PgConnection>>> connect(const PostgresOptions& options,
-                                                              boost::asio::io_context& io, Lane& lane,
-                                                              Clock& real_clock, Log& log);
+                                                              boost::asio::io_context& io,
+                                                              Lane& lane, Clock& real_clock,
+                                                              Log& log);
   ~PgConnection();
   PgConnection(const PgConnection&) = delete;
   PgConnection& operator=(const PgConnection&) = delete;

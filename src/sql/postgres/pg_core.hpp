@@ -42,21 +42,22 @@ struct PgCore {
   WaitHub hints;
   // LISTEN: what pollers of this process wait for.
   std::set<std::string, std::less<>> channels;
-  bool listening = false;               // listen() runs
-  PgConnection* listener = nullptr;     // while it is connected
+  bool listening = false;            // listen() runs
+  PgConnection* listener = nullptr;  // while it is connected
   std::unique_ptr<Alarm> listener_pause;
   // NOTIFY: what is still to be told to other processes.
   std::set<std::string, std::less<>> to_notify;
-  bool notifying = false;               // notify() runs
+  bool notifying = false;  // notify() runs
   WaitList background_ended;
 };
 
-// A connection out of the pool. Goes back when it is clean, else it is closed: the server then rolls
-// back by itself.
+// A connection out of the pool. Goes back when it is clean, else it is closed: the server then
+// rolls back by itself.
 class PgLease {
  public:
   PgLease() = default;
-  PgLease(std::shared_ptr<PgCore> core, Turnstile::Permit place, std::unique_ptr<PgConnection> connection)
+  PgLease(std::shared_ptr<PgCore> core, Turnstile::Permit place,
+          std::unique_ptr<PgConnection> connection)
       : core_(std::move(core)), place_(std::move(place)), connection_(std::move(connection)) {}
   PgLease(PgLease&&) = default;
   PgLease& operator=(PgLease&& other) noexcept;

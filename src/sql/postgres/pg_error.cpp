@@ -11,14 +11,20 @@ struct Meaning {
 Meaning meaning_of(std::string_view state) {
   const std::string_view type = state.substr(0, 2);
   if (ends_session(state)) return {ErrorKind::not_connected, "the server is stopping or starting"};
-  if (state == "53300") return {ErrorKind::not_connected, "raise max_connections or lower poolSize"};
-  if (state == "57014") return {ErrorKind::transient, "the statement was cancelled; raise statementTimeout if it may take longer"};
+  if (state == "53300")
+    return {ErrorKind::not_connected, "raise max_connections or lower poolSize"};
+  if (state == "57014")
+    return {ErrorKind::transient,
+            "the statement was cancelled; raise statementTimeout if it may take longer"};
   if (state == "55P03") return {ErrorKind::transient, "another transaction holds the lock"};
-  if (state == "25006") return {ErrorKind::transient, "this server is read-only: connect to the primary (target_session_attrs=read-write)"};
+  if (state == "25006")
+    return {ErrorKind::transient,
+            "this server is read-only: connect to the primary (target_session_attrs=read-write)"};
   if (state == "53100") return {ErrorKind::transient, "free disk space on the server"};
   // Deadlock, serialization failure; lack of resources; trouble of the operating system.
   if (type == "40" || type == "53" || type == "58") return {ErrorKind::transient, ""};
-  if (type == "28") return {ErrorKind::rejected, "check the user name, the password and pg_hba.conf"};
+  if (type == "28")
+    return {ErrorKind::rejected, "check the user name, the password and pg_hba.conf"};
   return {ErrorKind::rejected, ""};
 }
 
@@ -30,7 +36,8 @@ bool ends_session(std::string_view state) {
 }
 
 bool is_stale_plan(std::string_view state, std::string_view message) {
-  return state == "26000" || (state == "0A000" && message.find("cached plan") != std::string_view::npos);
+  return state == "26000" ||
+         (state == "0A000" && message.find("cached plan") != std::string_view::npos);
 }
 
 Error pg_error(std::string_view state, std::string_view message, std::string_view hint) {

@@ -1,5 +1,6 @@
-// PostgreSQL's SQLSTATE -> Error: the kind decides about retries, the type holds the SQLSTATE. Texts
-// never carry a password or the values of a row (the server's DETAIL is left out). Any thread.
+// PostgreSQL's SQLSTATE -> Error: the kind decides about retries, the type holds the SQLSTATE.
+// Texts never carry a password or the values of a row (the server's DETAIL is left out). Any
+// thread.
 #pragma once
 
 #include <string>

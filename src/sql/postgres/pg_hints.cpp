@@ -1,6 +1,6 @@
-// LISTEN and NOTIFY: hints between processes. Channel `x` is drom_x in the server; the payload names
-// the instance that has sent it, so that nobody is woken twice by himself. Everything here may fail
-// quietly: pollers look by themselves now and then.
+// LISTEN and NOTIFY: hints between processes. Channel `x` is drom_x in the server; the payload
+// names the instance that has sent it, so that nobody is woken twice by himself. Everything here
+// may fail quietly: pollers look by themselves now and then.
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 
@@ -26,7 +26,8 @@ std::string quoted(const std::string& channel) {
 }
 
 // LISTEN for what is new in core.channels.
-async<Result<void>> listen_new(PgCore& core, PgConnection& connection, std::set<std::string>& known) {
+async<Result<void>> listen_new(PgCore& core, PgConnection& connection,
+                               std::set<std::string>& known) {
   std::vector<Command> commands;
   for (const std::string& channel : core.channels)
     if (known.insert(channel).second) commands.push_back(Command{"LISTEN " + quoted(channel), {}});
@@ -57,8 +58,8 @@ async<Result<void>> serve(PgCore& core, PgConnection& connection) {
 async<> listen(std::shared_ptr<PgCore> core) {
   milliseconds pause = kReconnectFirst;
   while (core->opened) {
-    Result<std::unique_ptr<PgConnection>> connected =
-        co_await PgConnection::connect(core->options, core->io, core->dial_lane, *core->real_clock, core->log);
+    Result<std::unique_ptr<PgConnection>> connected = co_await PgConnection::connect(
+        core->options, core->io, core->dial_lane, *core->real_clock, core->log);
     Result<void> served;
     if (connected) {
       pause = kReconnectFirst;
@@ -104,7 +105,8 @@ void start(const std::shared_ptr<PgCore>& core, bool PgCore::* flag, async<> wor
   boost::asio::co_spawn(core->io, std::move(work), [core, flag](std::exception_ptr failure) {
     (*core).*flag = false;
     core->background_ended.ring_all();
-    if (failure) core->log.error("sql", "internal error in the background of '" + core->options.name + "'");
+    if (failure)
+      core->log.error("sql", "internal error in the background of '" + core->options.name + "'");
   });
 }
 

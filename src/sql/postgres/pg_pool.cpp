@@ -17,7 +17,8 @@ PgLease& PgLease::operator=(PgLease&& other) noexcept {
 }
 
 void PgLease::give_back() {
-  if (connection_ && core_->opened && connection_->reusable()) core_->idle.push_back(std::move(connection_));
+  if (connection_ && core_->opened && connection_->reusable())
+    core_->idle.push_back(std::move(connection_));
   connection_.reset();
   place_.release();  // after the connection is there to be taken
   core_.reset();
@@ -28,22 +29,24 @@ async<Result<PgLease>> acquire(std::shared_ptr<PgCore> core) {
   std::optional<Turnstile::Permit> place =
       co_await core->places.enter(*core->real_clock, core->options.acquire_timeout);
   if (!place) {
-    co_return Error(ErrorKind::timeout,
-                    "no free connection of data source '" + core->options.name + "' within " +
-                        drom::to_string(core->options.acquire_timeout) + "; all " +
-                        std::to_string(core->options.pool_size) + " are in use",
-                    "raise poolSize or acquireTimeout, or shorten the transactions; a transaction inside a "
-                    "transaction takes a second connection");
+    co_return Error(
+        ErrorKind::timeout,
+        "no free connection of data source '" + core->options.name + "' within " +
+            drom::to_string(core->options.acquire_timeout) + "; all " +
+            std::to_string(core->options.pool_size) + " are in use",
+        "raise poolSize or acquireTimeout, or shorten the transactions; a transaction inside a "
+        "transaction takes a second connection");
   }
   if (!core->opened) co_return pg_closed(core->options);
-  // Sessions that ended while they rested (a restart of the server) are found before anything is sent.
+  // Sessions that ended while they rested (a restart of the server) are found before anything is
+  // sent.
   while (!core->idle.empty()) {
     std::unique_ptr<PgConnection> resting = std::move(core->idle.back());
     core->idle.pop_back();
     if (resting->still_there()) co_return PgLease(core, std::move(*place), std::move(resting));
   }
-  Result<std::unique_ptr<PgConnection>> fresh =
-      co_await PgConnection::connect(core->options, core->io, core->dial_lane, *core->real_clock, core->log);
+  Result<std::unique_ptr<PgConnection>> fresh = co_await PgConnection::connect(
+      core->options, core->io, core->dial_lane, *core->real_clock, core->log);
   if (!fresh) co_return fresh.error();
   co_return PgLease(core, std::move(*place), std::move(*fresh));
 }

@@ -19,7 +19,8 @@ class PgTransaction final : public Transaction {
 
   async<Result<std::vector<Rows>>> execute_all(std::vector<Command> commands) override {
     const std::shared_ptr<PgCore> core = core_;
-    const std::optional<Turnstile::Permit> call = co_await calls_.enter(*core->real_clock, milliseconds::max());
+    const std::optional<Turnstile::Permit> call =
+        co_await calls_.enter(*core->real_clock, milliseconds::max());
     DROM_ASSERT(!finished_);
     if (failed_) co_return *failed_;
     const bool begin = !connection_;
@@ -48,7 +49,8 @@ class PgTransaction final : public Transaction {
 
   async<Result<void>> commit() override {
     const std::shared_ptr<PgCore> core = core_;
-    const std::optional<Turnstile::Permit> call = co_await calls_.enter(*core->real_clock, milliseconds::max());
+    const std::optional<Turnstile::Permit> call =
+        co_await calls_.enter(*core->real_clock, milliseconds::max());
     finished_ = true;
     if (failed_) co_return *failed_;
     if (!connection_) co_return Result<void>();
@@ -61,7 +63,8 @@ class PgTransaction final : public Transaction {
 
   async<> rollback() override {
     const std::shared_ptr<PgCore> core = core_;
-    const std::optional<Turnstile::Permit> call = co_await calls_.enter(*core->real_clock, milliseconds::max());
+    const std::optional<Turnstile::Permit> call =
+        co_await calls_.enter(*core->real_clock, milliseconds::max());
     finished_ = true;
     co_await undo();
   }
@@ -77,7 +80,8 @@ class PgTransaction final : public Transaction {
   }
 
   std::shared_ptr<PgCore> core_;
-  // Parallel branches of one exchange take turns. Whoever is ahead waits with a deadline of its own.
+  // Parallel branches of one exchange take turns. Whoever is ahead waits with a deadline of its
+  // own.
   Turnstile calls_{1};
   PgLease connection_;
   bool finished_ = false;

@@ -32,10 +32,10 @@ enum : Oid {
 
 // Array types with their element types.
 constexpr std::pair<Oid, Oid> kArrays[] = {
-    {1000, kBool},  {1001, kBytea},   {1005, kInt2},   {1007, kInt4},      {1009, kText},
-    {1014, kBpchar}, {1015, kVarchar}, {1016, kInt8},   {1021, kFloat4},    {1022, kFloat8},
-    {1115, 1114},   {1182, 1082},     {1185, kTimestamptz}, {1231, kNumeric}, {199, kJson},
-    {2951, 2950},   {3807, kJsonb},
+    {1000, kBool},   {1001, kBytea},   {1005, kInt2},        {1007, kInt4},    {1009, kText},
+    {1014, kBpchar}, {1015, kVarchar}, {1016, kInt8},        {1021, kFloat4},  {1022, kFloat8},
+    {1115, 1114},    {1182, 1082},     {1185, kTimestamptz}, {1231, kNumeric}, {199, kJson},
+    {2951, 2950},    {3807, kJsonb},
 };
 
 Oid element_of(Oid type) {
@@ -44,7 +44,9 @@ Oid element_of(Oid type) {
   return 0;
 }
 
-bool is_integer(Oid type) { return type == kInt8 || type == kInt4 || type == kInt2 || type == kOid; }
+bool is_integer(Oid type) {
+  return type == kInt8 || type == kInt4 || type == kInt2 || type == kOid;
+}
 // Types whose binary form is their bytes.
 bool is_plain(Oid type) {
   return type == kBytea || type == kText || type == kVarchar || type == kBpchar || type == kJson;
@@ -81,23 +83,15 @@ void append_array(std::string& out, const List& list, Oid element);
 // The text form of scalars and documents; never called for null.
 void append_text(std::string& out, const Value& value, Oid type) {
   switch (value.kind()) {
-    case Value::Kind::null:
-      break;
+    case Value::Kind::null: break;
     case Value::Kind::boolean:
-      out += is_integer(type) ? (*value.as_bool() ? "1" : "0") : (*value.as_bool() ? "true" : "false");
+      out +=
+          is_integer(type) ? (*value.as_bool() ? "1" : "0") : (*value.as_bool() ? "true" : "false");
       break;
-    case Value::Kind::integer:
-      append_number(out, *value.as_int());
-      break;
-    case Value::Kind::real:
-      append_real(out, *value.as_real());
-      break;
-    case Value::Kind::decimal:
-      out += value.as_decimal()->digits;
-      break;
-    case Value::Kind::text:
-      out += *value.as_text();
-      break;
+    case Value::Kind::integer: append_number(out, *value.as_int()); break;
+    case Value::Kind::real: append_real(out, *value.as_real()); break;
+    case Value::Kind::decimal: out += value.as_decimal()->digits; break;
+    case Value::Kind::text: out += *value.as_text(); break;
     case Value::Kind::bytes:
       if (type == kBytea) {
         out += "\\x";
@@ -106,9 +100,7 @@ void append_text(std::string& out, const Value& value, Oid type) {
         out += value.as_bytes()->view();
       }
       break;
-    case Value::Kind::time:
-      out += to_iso8601(*value.as_time());
-      break;
+    case Value::Kind::time: out += to_iso8601(*value.as_time()); break;
     case Value::Kind::list:
       if (const Oid element = element_of(type)) {
         append_array(out, *value.as_list(), element);
@@ -116,9 +108,7 @@ void append_text(std::string& out, const Value& value, Oid type) {
         append_json(out, value);
       }
       break;
-    case Value::Kind::object:
-      append_json(out, value);
-      break;
+    case Value::Kind::object: append_json(out, value); break;
   }
 }
 
@@ -210,8 +200,7 @@ Result<void> encode(const Value& value, Oid type, PgParam& out) {
 
 Value decode(std::string_view text, Oid type) {
   switch (type) {
-    case kBool:
-      return text == "t";
+    case kBool: return text == "t";
     case kInt2:
     case kInt4:
     case kInt8:
@@ -221,13 +210,12 @@ Value decode(std::string_view text, Oid type) {
       return number;
     }
     case kFloat4:
-    case kFloat8:
-      return decode_real(text);
+    case kFloat8: return decode_real(text);
     case kNumeric:
-      if (text.find_first_not_of("+-.0123456789") != std::string_view::npos) return std::string(text);
+      if (text.find_first_not_of("+-.0123456789") != std::string_view::npos)
+        return std::string(text);
       return Decimal{std::string(text)};
-    case kBytea:
-      return decode_bytes(text);
+    case kBytea: return decode_bytes(text);
     case kTimestamptz: {
       // "infinity" and years before Christ stay text.
       const Result<WallTime> time = parse_iso8601(text);
@@ -240,8 +228,7 @@ Value decode(std::string_view text, Oid type) {
       if (document) return std::move(*document);
       return std::string(text);
     }
-    default:
-      return std::string(text);
+    default: return std::string(text);
   }
 }
 

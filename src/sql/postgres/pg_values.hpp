@@ -1,7 +1,8 @@
 // Values <-> PostgreSQL's text format. Parameters are written for the type that the server has
-// inferred; results become: bool, int2/4/8 -> integer, float4/8 -> real, numeric -> Decimal, bytea ->
-// Bytes, timestamptz -> time, json and jsonb -> the parsed document (text when our parser refuses it;
-// select `column::text` to keep the digits as they are), everything else -> text. Any thread.
+// inferred; results become: bool, int2/4/8 -> integer, float4/8 -> real, numeric -> Decimal, bytea
+// -> Bytes, timestamptz -> time, json and jsonb -> the parsed document (text when our parser
+// refuses it; select `column::text` to keep the digits as they are), everything else -> text. Any
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +16,8 @@ namespace drom::sql {
 
 using Oid = unsigned int;
 
-// A value on its way out, for PQsendQueryPrepared. `data` is null for NULL; it points into the Value
-// or into `owned`.
+// A value on its way out, for PQsendQueryPrepared. `data` is null for NULL; it points into the
+// Value or into `owned`.
 struct PgParam {
   std::string owned;
   const char* data = nullptr;

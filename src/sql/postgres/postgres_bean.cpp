@@ -9,17 +9,28 @@ ConfigSpec postgres_spec() {
   spec.name = "drom.postgres";
   spec.title = "PostgreSQL data source";
   spec.doc =
-      "A PostgreSQL server as a data source: a pool of connections, statements prepared once, a batch in one "
-      "round trip. Everything that libpq's url and its PG* environment variables can say works here.";
+      "A PostgreSQL server as a data source: a pool of connections, statements prepared once, a "
+      "batch in one "
+      "round trip. Everything that libpq's url and its PG* environment variables can say works "
+      "here.";
   spec.options = {
       {.name = "url",
        .doc = "A libpq URI or a list of keywords; the options below win over it.",
        .example = "postgresql://app@localhost:5432/shop"},
-      {.name = "host", .doc = "The server's name, address, or the folder of its socket.", .example = "localhost"},
-      {.name = "port", .type = OptionType::integer, .doc = "The server's port.", .minimum = 1, .maximum = 65535},
+      {.name = "host",
+       .doc = "The server's name, address, or the folder of its socket.",
+       .example = "localhost"},
+      {.name = "port",
+       .type = OptionType::integer,
+       .doc = "The server's port.",
+       .minimum = 1,
+       .maximum = 65535},
       {.name = "dbname", .doc = "The database.", .example = "shop"},
       {.name = "user", .doc = "The user of the database.", .example = "app"},
-      {.name = "password", .doc = "The password of the user.", .example = "{{env:PGPASSWORD}}", .secret = true},
+      {.name = "password",
+       .doc = "The password of the user.",
+       .example = "{{env:PGPASSWORD}}",
+       .secret = true},
       {.name = "sslmode",
        .type = OptionType::enumeration,
        .doc = "Whether the connection is encrypted and the server's certificate checked.",
@@ -37,7 +48,8 @@ ConfigSpec postgres_spec() {
   return spec;
 }
 
-Result<void> make_postgres_bean(const std::string& name, const Config& config, BuildContext& context) {
+Result<void> make_postgres_bean(const std::string& name, const Config& config,
+                                BuildContext& context) {
   std::vector<std::pair<std::string, std::string>> keywords;
   for (const char* text : {"host", "dbname", "user", "password", "sslmode"})
     if (config.has(text)) keywords.emplace_back(text, config.text(text));
@@ -55,7 +67,8 @@ BeanInfo postgres_bean() { return {"drom.postgres", postgres_spec, make_postgres
 
 Result<std::shared_ptr<Database>> make_postgres_from(
     const std::string& name, const std::string& url,
-    std::vector<std::pair<std::string, std::string>> keywords, const Config& config, BuildContext& context) {
+    std::vector<std::pair<std::string, std::string>> keywords, const Config& config,
+    BuildContext& context) {
   PostgresOptions options;
   options.name = name;
   options.url = url;

@@ -28,7 +28,8 @@ class PostgresDatabase final : public Database {
         ready = lease.error();
       } else if (!core->options.init.empty()) {
         ready = co_await (*lease)->script(core->options.init);
-        if (!ready) ready.error().what += " (in `init` of data source '" + core->options.name + "')";
+        if (!ready)
+          ready.error().what += " (in `init` of data source '" + core->options.name + "')";
       }
     }
     if (!ready) {
@@ -110,9 +111,10 @@ class PostgresDatabase final : public Database {
 
 }  // namespace
 
-std::shared_ptr<Database> make_postgres(PostgresOptions options, boost::asio::io_context& io, Clock& clock,
-                                        Log& log) {
-  return std::make_shared<PostgresDatabase>(std::make_shared<PgCore>(std::move(options), io, clock, log));
+std::shared_ptr<Database> make_postgres(PostgresOptions options, boost::asio::io_context& io,
+                                        Clock& clock, Log& log) {
+  return std::make_shared<PostgresDatabase>(
+      std::make_shared<PgCore>(std::move(options), io, clock, log));
 }
 
 Result<void> check_options(PostgresOptions& options) {
@@ -123,17 +125,19 @@ Result<void> check_options(PostgresOptions& options) {
   struct Free {
     void operator()(PQconninfoOption* o) const { PQconninfoFree(o); }
   };
-  const std::unique_ptr<PQconninfoOption, Free> parsed(PQconninfoParse(options.url.c_str(), &reason));
+  const std::unique_ptr<PQconninfoOption, Free> parsed(
+      PQconninfoParse(options.url.c_str(), &reason));
   const std::string why = reason ? reason : "";
   PQfreemem(reason);
   if (!parsed) {
     // libpq repeats the whole url, with its password, in most of its complaints.
     const bool harmless = why.starts_with("invalid connection option") ||
                           why.starts_with("invalid URI query parameter");
-    return Error(ErrorKind::config,
-                 "the url of data source '" + options.name + "' is no PostgreSQL url" +
-                     (harmless ? ": " + why.substr(0, why.find('\n')) : ""),
-                 "write postgresql://user@host:5432/database, or libpq keywords: host=... dbname=...");
+    return Error(
+        ErrorKind::config,
+        "the url of data source '" + options.name + "' is no PostgreSQL url" +
+            (harmless ? ": " + why.substr(0, why.find('\n')) : ""),
+        "write postgresql://user@host:5432/database, or libpq keywords: host=... dbname=...");
   }
   for (const PQconninfoOption* o = parsed.get(); o->keyword; ++o)
     if (options.password.empty() && o->val && std::string_view(o->keyword) == "password")

@@ -13,8 +13,8 @@ namespace drom::sql {
 
 // `clock` steers only the waits for hints; waits for the server and for a connection use real time,
 // because they wait for real work. All arguments outlive the database.
-std::shared_ptr<Database> make_postgres(PostgresOptions options, boost::asio::io_context& io, Clock& clock,
-                                        Log& log);
+std::shared_ptr<Database> make_postgres(PostgresOptions options, boost::asio::io_context& io,
+                                        Clock& clock, Log& log);
 
 // Finds what libpq would not understand, and the password that is to be masked in texts.
 Result<void> check_options(PostgresOptions& options);

@@ -31,10 +31,8 @@ struct Reset {
 
 Value column_value(sqlite3_stmt* statement, int column) {
   switch (sqlite3_column_type(statement, column)) {
-    case SQLITE_INTEGER:
-      return static_cast<int64_t>(sqlite3_column_int64(statement, column));
-    case SQLITE_FLOAT:
-      return sqlite3_column_double(statement, column);
+    case SQLITE_INTEGER: return static_cast<int64_t>(sqlite3_column_int64(statement, column));
+    case SQLITE_FLOAT: return sqlite3_column_double(statement, column);
     case SQLITE_TEXT: {
       const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement, column));
       return std::string(text, static_cast<size_t>(sqlite3_column_bytes(statement, column)));
@@ -44,8 +42,7 @@ Value column_value(sqlite3_stmt* statement, int column) {
       const auto size = static_cast<size_t>(sqlite3_column_bytes(statement, column));
       return Bytes(size == 0 ? std::string() : std::string(bytes, size));
     }
-    default:
-      return nullptr;
+    default: return nullptr;
   }
 }
 
@@ -57,28 +54,21 @@ int bind_value(sqlite3_stmt* statement, int position, const Value& value) {
     return sqlite3_bind_text64(statement, position, data, t.size(), lifetime, SQLITE_UTF8);
   };
   switch (value.kind()) {
-    case Value::Kind::null:
-      return sqlite3_bind_null(statement, position);
+    case Value::Kind::null: return sqlite3_bind_null(statement, position);
     case Value::Kind::boolean:
       return sqlite3_bind_int64(statement, position, *value.as_bool() ? 1 : 0);
-    case Value::Kind::integer:
-      return sqlite3_bind_int64(statement, position, *value.as_int());
-    case Value::Kind::real:
-      return sqlite3_bind_double(statement, position, *value.as_real());
-    case Value::Kind::decimal:
-      return text(value.as_decimal()->digits, SQLITE_STATIC);
-    case Value::Kind::text:
-      return text(*value.as_text(), SQLITE_STATIC);
+    case Value::Kind::integer: return sqlite3_bind_int64(statement, position, *value.as_int());
+    case Value::Kind::real: return sqlite3_bind_double(statement, position, *value.as_real());
+    case Value::Kind::decimal: return text(value.as_decimal()->digits, SQLITE_STATIC);
+    case Value::Kind::text: return text(*value.as_text(), SQLITE_STATIC);
     case Value::Kind::bytes: {
       const std::string_view bytes = value.as_bytes()->view();
       if (bytes.empty()) return sqlite3_bind_zeroblob(statement, position, 0);
       return sqlite3_bind_blob64(statement, position, bytes.data(), bytes.size(), SQLITE_STATIC);
     }
-    case Value::Kind::time:
-      return text(to_iso8601(*value.as_time()), SQLITE_TRANSIENT);
+    case Value::Kind::time: return text(to_iso8601(*value.as_time()), SQLITE_TRANSIENT);
     case Value::Kind::list:
-    case Value::Kind::object:
-      return text(to_json(value), SQLITE_TRANSIENT);
+    case Value::Kind::object: return text(to_json(value), SQLITE_TRANSIENT);
   }
   return SQLITE_MISUSE;
 }
@@ -103,9 +93,10 @@ Result<void> make_folder(const std::string& file) {
   std::error_code failed;
   if (!folder.empty()) std::filesystem::create_directories(folder, failed);
   if (!failed) return {};
-  return Error(ErrorKind::not_connected,
-               "cannot create the folder '" + folder.string() + "' of the database: " + failed.message(),
-               "create it, or let `file` point somewhere else");
+  return Error(
+      ErrorKind::not_connected,
+      "cannot create the folder '" + folder.string() + "' of the database: " + failed.message(),
+      "create it, or let `file` point somewhere else");
 }
 
 }  // namespace
@@ -117,13 +108,15 @@ void SqliteConnection::Finalizer::operator()(sqlite3_stmt* s) const { sqlite3_fi
 
 SqliteConnection::~SqliteConnection() = default;
 
-Result<std::unique_ptr<SqliteConnection>> SqliteConnection::open(const SqliteOptions& options, Role role) {
+Result<std::unique_ptr<SqliteConnection>> SqliteConnection::open(const SqliteOptions& options,
+                                                                 Role role) {
   if (!options.in_memory()) {
     if (Result<void> made = make_folder(options.file); !made) return made.error();
   }
   std::unique_ptr<SqliteConnection> self(new SqliteConnection(options.statements_max));
   sqlite3* db = nullptr;
-  const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
+  const int flags =
+      SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
   const int code = sqlite3_open_v2(options.file.c_str(), &db, flags, nullptr);
   self->db_.reset(db);
   if (code != SQLITE_OK) {
@@ -132,9 +125,10 @@ Result<std::unique_ptr<SqliteConnection>> SqliteConnection::open(const SqliteOpt
     return error;
   }
   sqlite3_busy_timeout(db, static_cast<int>(options.busy_timeout.count()));
-  std::string pragmas = "PRAGMA foreign_keys = ON; PRAGMA synchronous = " + options.synchronous + ";";
-  // WAL lets readers work beside the writer. A reader opens as a writer would, because WAL needs its
-  // shared memory file, and is held to reading by query_only.
+  std::string pragmas =
+      "PRAGMA foreign_keys = ON; PRAGMA synchronous = " + options.synchronous + ";";
+  // WAL lets readers work beside the writer. A reader opens as a writer would, because WAL needs
+  // its shared memory file, and is held to reading by query_only.
   pragmas += role == Role::writer ? "PRAGMA journal_mode = WAL;" : "PRAGMA query_only = ON;";
   if (Result<void> set = self->run_text(pragmas.c_str()); !set) {
     set.error().what += " ('" + options.file + "')";
@@ -144,7 +138,8 @@ Result<std::unique_ptr<SqliteConnection>> SqliteConnection::open(const SqliteOpt
 }
 
 Result<void> SqliteConnection::run_text(const char* sql) {
-  if (sqlite3_exec(db_.get(), sql, nullptr, nullptr, nullptr) != SQLITE_OK) return sqlite_error(db_.get());
+  if (sqlite3_exec(db_.get(), sql, nullptr, nullptr, nullptr) != SQLITE_OK)
+    return sqlite_error(db_.get());
   return {};
 }
 
@@ -169,8 +164,8 @@ Result<SqliteConnection::Statement*> SqliteConnection::prepare(const std::string
   if (code != SQLITE_OK) return sqlite_error(db_.get());
   if (!handle) return refused("the statement is empty", "write one SQL statement", "SQLITE_ERROR");
   if (has_statement(db_.get(), tail, sql.c_str() + sql.size()))
-    return refused("more than one statement in one call", "give each statement its own call or use a script",
-                   "SQLITE_ERROR");
+    return refused("more than one statement in one call",
+                   "give each statement its own call or use a script", "SQLITE_ERROR");
   const int positions = sqlite3_bind_parameter_count(handle);
   for (int i = 1; i <= positions; ++i) {
     const char* name = sqlite3_bind_parameter_name(handle, i);
@@ -230,7 +225,8 @@ Result<Rows> SqliteConnection::run(Statement& statement, const List& params) {
   }
   out.columns = statement.columns;
   // sqlite3_changes alone would report the previous statement after a SELECT or a DDL statement.
-  if (sqlite3_total_changes64(db_.get()) != changes_before) out.affected = sqlite3_changes64(db_.get());
+  if (sqlite3_total_changes64(db_.get()) != changes_before)
+    out.affected = sqlite3_changes64(db_.get());
   return out;
 }
 

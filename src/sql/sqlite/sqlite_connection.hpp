@@ -1,5 +1,5 @@
-// One SQLite connection: pragmas, prepared statements, values. Every call blocks; it lives on a lane
-// (one thread at a time) and is owned by the data source.
+// One SQLite connection: pragmas, prepared statements, values. Every call blocks; it lives on a
+// lane (one thread at a time) and is owned by the data source.
 #pragma once
 
 #include <memory>

@@ -5,7 +5,8 @@ namespace {
 
 // Ends BEGIN, COMMIT and the like inside a statement that should have been an ordinary one.
 Error transaction_control(const char* what) {
-  Error error(ErrorKind::rejected, what, "leave BEGIN, COMMIT and ROLLBACK to the transacted block");
+  Error error(ErrorKind::rejected, what,
+              "leave BEGIN, COMMIT and ROLLBACK to the transacted block");
   error.type = "SQLITE_ERROR";
   return error;
 }
@@ -30,11 +31,13 @@ Result<std::vector<Rows>> attempt(SqliteConnection& connection, const SqliteTrip
                              std::to_string(trip.commands.size()) + ")";
       return rows.error();
     }
-    if (!connection.in_transaction()) return transaction_control("a statement has ended the transaction");
+    if (!connection.in_transaction())
+      return transaction_control("a statement has ended the transaction");
     out.push_back(std::move(*rows));
   }
   if (trip.commit) {
-    if (Result<void> committed = run_text(connection, "COMMIT"); !committed) return committed.error();
+    if (Result<void> committed = run_text(connection, "COMMIT"); !committed)
+      return committed.error();
   }
   return out;
 }
@@ -46,12 +49,13 @@ Error sqlite_closed(const SqliteOptions& options) {
 }
 
 Error no_turn(const SqliteOptions& options) {
-  return Error(ErrorKind::timeout,
-               "no turn to write to data source '" + options.name + "' within " +
-                   drom::to_string(options.acquire_timeout),
-               "SQLite has one writer: a transaction that is open elsewhere holds it. A requiresNew block "
-               "inside a transacted block of the same data source waits for itself and cannot succeed; "
-               "else shorten the transactions or raise acquireTimeout");
+  return Error(
+      ErrorKind::timeout,
+      "no turn to write to data source '" + options.name + "' within " +
+          drom::to_string(options.acquire_timeout),
+      "SQLite has one writer: a transaction that is open elsewhere holds it. A requiresNew block "
+      "inside a transacted block of the same data source waits for itself and cannot succeed; "
+      "else shorten the transactions or raise acquireTimeout");
 }
 
 Result<std::vector<Rows>> run_trip(SqliteWorker& worker, const SqliteTrip& trip) {

@@ -29,7 +29,11 @@ struct SqliteWorker {
 
 struct SqliteCore {
   SqliteCore(SqliteOptions o, boost::asio::io_context& context, Clock& c, Log& l)
-      : options(std::move(o)), io(context), clock(c), log(l), real_clock(make_real_clock(context)) {}
+      : options(std::move(o)),
+        io(context),
+        clock(c),
+        log(l),
+        real_clock(make_real_clock(context)) {}
 
   SqliteOptions options;
   boost::asio::io_context& io;
@@ -50,7 +54,8 @@ struct SqliteTrip {
   bool begin = false;
   bool commit = false;
 
-  SqliteTrip(std::vector<Command> c, bool b, bool e) : commands(std::move(c)), begin(b), commit(e) {}
+  SqliteTrip(std::vector<Command> c, bool b, bool e)
+      : commands(std::move(c)), begin(b), commit(e) {}
 };
 Result<std::vector<Rows>> run_trip(SqliteWorker& worker, const SqliteTrip& trip);
 // One statement outside any transaction.

@@ -10,7 +10,8 @@ namespace {
 
 // A first guess without asking SQLite; the reader's connection then knows for sure.
 bool may_be_query(std::string_view sql) {
-  while (!sql.empty() && std::isspace(static_cast<unsigned char>(sql.front()))) sql.remove_prefix(1);
+  while (!sql.empty() && std::isspace(static_cast<unsigned char>(sql.front())))
+    sql.remove_prefix(1);
   const auto starts = [&](std::string_view word) {
     return sql.size() > word.size() &&
            std::equal(word.begin(), word.end(), sql.begin(), [](char a, char b) {
@@ -27,7 +28,8 @@ struct Pending {
   ~Pending() { --count; }
 };
 
-Result<void> open_worker(SqliteWorker& worker, const SqliteOptions& options, SqliteConnection::Role role) {
+Result<void> open_worker(SqliteWorker& worker, const SqliteOptions& options,
+                         SqliteConnection::Role role) {
   Result<std::unique_ptr<SqliteConnection>> opened = SqliteConnection::open(options, role);
   if (!opened) return opened.error();
   worker.connection = std::move(*opened);
@@ -52,14 +54,18 @@ class SqliteDatabase final : public Database {
     core->readers.clear();
     SqliteWorker& writer = *core->writer;
     const SqliteOptions& options = core->options;
-    const auto open_writer = [&writer, &options] { return open_worker(writer, options, Role::writer); };
+    const auto open_writer = [&writer, &options] {
+      return open_worker(writer, options, Role::writer);
+    };
     Result<void> opened = co_await writer.lane.call(open_writer);
     if (!opened) co_return opened;
     const size_t readers = options.in_memory() ? 0 : options.readers;
     for (size_t i = 0; i < readers; ++i) {
       core->readers.push_back(std::make_unique<SqliteWorker>(core->io, "sqlr-" + options.name));
       SqliteWorker& reader = *core->readers.back();
-      const auto open_reader = [&reader, &options] { return open_worker(reader, options, Role::reader); };
+      const auto open_reader = [&reader, &options] {
+        return open_worker(reader, options, Role::reader);
+      };
       opened = co_await reader.lane.call(open_reader);
       if (!opened) co_return opened;
     }
@@ -76,7 +82,8 @@ class SqliteDatabase final : public Database {
     // A transaction that is under way may end first; after the deadline it is rolled back.
     const std::optional<Turnstile::Permit> turn =
         co_await core->turn.enter(*core->real_clock, core->options.acquire_timeout);
-    if (!turn) core->log.warn("sql", "closing data source '" + name() + "' with an open transaction");
+    if (!turn)
+      core->log.warn("sql", "closing data source '" + name() + "' with an open transaction");
     // The writer last: it then leaves no WAL file behind.
     for (const auto& reader : core->readers) co_await close_worker(*reader);
     co_await close_worker(*core->writer);
@@ -161,9 +168,10 @@ class SqliteDatabase final : public Database {
 
 }  // namespace
 
-std::shared_ptr<Database> make_sqlite(SqliteOptions options, boost::asio::io_context& io, Clock& clock,
-                                      Log& log) {
-  return std::make_shared<SqliteDatabase>(std::make_shared<SqliteCore>(std::move(options), io, clock, log));
+std::shared_ptr<Database> make_sqlite(SqliteOptions options, boost::asio::io_context& io,
+                                      Clock& clock, Log& log) {
+  return std::make_shared<SqliteDatabase>(
+      std::make_shared<SqliteCore>(std::move(options), io, clock, log));
 }
 
 }  // namespace drom::sql

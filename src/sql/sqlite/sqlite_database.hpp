@@ -16,9 +16,9 @@ class io_context;
 
 namespace drom::sql {
 
-// `clock` steers only the waits for hints; waits for the file and for the turn use real time, because
-// they wait for real work. All arguments outlive the database.
-std::shared_ptr<Database> make_sqlite(SqliteOptions options, boost::asio::io_context& io, Clock& clock,
-                                      Log& log);
+// `clock` steers only the waits for hints; waits for the file and for the turn use real time,
+// because they wait for real work. All arguments outlive the database.
+std::shared_ptr<Database> make_sqlite(SqliteOptions options, boost::asio::io_context& io,
+                                      Clock& clock, Log& log);
 
 }  // namespace drom::sql

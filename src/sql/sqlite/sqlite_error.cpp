@@ -72,15 +72,11 @@ Meaning meaning_of(int primary) {
     case SQLITE_LOCKED:
     case SQLITE_PROTOCOL:
       return {ErrorKind::transient, "another process is writing to the file; raise busyTimeout"};
-    case SQLITE_FULL:
-      return {ErrorKind::transient, "free space on the disk of the database file"};
-    case SQLITE_IOERR:
-      return {ErrorKind::transient, "check the disk of the database file"};
-    case SQLITE_NOMEM:
-      return {ErrorKind::transient, "give the process more memory"};
+    case SQLITE_FULL: return {ErrorKind::transient, "free space on the disk of the database file"};
+    case SQLITE_IOERR: return {ErrorKind::transient, "check the disk of the database file"};
+    case SQLITE_NOMEM: return {ErrorKind::transient, "give the process more memory"};
     case SQLITE_SCHEMA:
-    case SQLITE_ABORT:
-      return {ErrorKind::transient, ""};
+    case SQLITE_ABORT: return {ErrorKind::transient, ""};
     case SQLITE_CANTOPEN:
       return {ErrorKind::not_connected,
               "check that the path of `file` is right and that its folder may be written"};
@@ -90,12 +86,9 @@ Meaning meaning_of(int primary) {
     case SQLITE_READONLY:
     case SQLITE_PERM:
       return {ErrorKind::rejected, "the database file and its folder must be writable"};
-    case SQLITE_INTERRUPT:
-      return {ErrorKind::cancelled, ""};
-    case SQLITE_MISUSE:
-      return {ErrorKind::bug, ""};
-    default:
-      return {ErrorKind::rejected, ""};
+    case SQLITE_INTERRUPT: return {ErrorKind::cancelled, ""};
+    case SQLITE_MISUSE: return {ErrorKind::bug, ""};
+    default: return {ErrorKind::rejected, ""};
   }
 }
 
@@ -120,6 +113,8 @@ Error sqlite_error(int extended_code, std::string_view message) {
   return error;
 }
 
-Error sqlite_error(sqlite3* db) { return sqlite_error(sqlite3_extended_errcode(db), sqlite3_errmsg(db)); }
+Error sqlite_error(sqlite3* db) {
+  return sqlite_error(sqlite3_extended_errcode(db), sqlite3_errmsg(db));
+}
 
 }  // namespace drom::sql

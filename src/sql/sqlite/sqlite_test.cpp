@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "sql/database_conformance.hpp"
+#include "sql/database_fixture.hpp"
 #include "sql/sqlite/sqlite_database.hpp"
 #include "sql/sqlite/sqlite_error.hpp"
 
@@ -39,7 +39,8 @@ SqliteOptions options_for(std::string file) {
 
 class SqliteFile final : public TestDatabase {
  public:
-  std::shared_ptr<Database> connect(testing::Harness& harness, size_t, milliseconds patience) override {
+  std::shared_ptr<Database> connect(testing::Harness& harness, size_t,
+                                    milliseconds patience) override {
     SqliteOptions options = options_for(folder_.file("test.db"));
     options.acquire_timeout = patience;
     return make_sqlite(std::move(options), harness.io(), harness.clock(), harness.log());
@@ -102,7 +103,8 @@ TEST_F(SqliteTest, RunsTheInitScriptAtEveryOpen) {
 TEST_F(SqliteTest, SendsAWriteThatLooksLikeAQueryToTheWriter) {
   const auto database = open(options_for(folder.file("t.db")));
   run(*database, "CREATE TABLE t (x)");
-  const Rows rows = run(*database, "WITH n AS (SELECT 7 AS x) INSERT INTO t SELECT x FROM n RETURNING x");
+  const Rows rows =
+      run(*database, "WITH n AS (SELECT 7 AS x) INSERT INTO t SELECT x FROM n RETURNING x");
   EXPECT_EQ(rows.rows.at(0)[0], Value(7));
   EXPECT_EQ(run(*database, "SELECT x FROM t").rows.size(), 1U);
 }
@@ -140,7 +142,8 @@ TEST_F(SqliteTest, IsTransientWhileAnotherProcessWrites) {
 TEST_F(SqliteTest, NamesAFileThatIsNoDatabase) {
   const std::string file = folder.file("t.db");
   std::ofstream(file) << std::string(4096, 'x');
-  const auto database = make_sqlite(options_for(file), harness.io(), harness.clock(), harness.log());
+  const auto database =
+      make_sqlite(options_for(file), harness.io(), harness.clock(), harness.log());
   const Result<void> opened = harness.run(database->open());
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().kind, ErrorKind::rejected);
@@ -150,8 +153,8 @@ TEST_F(SqliteTest, NamesAFileThatIsNoDatabase) {
 
 TEST_F(SqliteTest, NamesAFolderThatCannotBeMade) {
   std::ofstream(folder.file("file")) << "x";
-  const auto database =
-      make_sqlite(options_for(folder.file("file/t.db")), harness.io(), harness.clock(), harness.log());
+  const auto database = make_sqlite(options_for(folder.file("file/t.db")), harness.io(),
+                                    harness.clock(), harness.log());
   const Result<void> opened = harness.run(database->open());
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().kind, ErrorKind::not_connected);

@@ -26,7 +26,8 @@ class SqliteTransaction final : public Transaction {
 
   async<Result<std::vector<Rows>>> execute_all(std::vector<Command> commands) override {
     const std::shared_ptr<SqliteCore> core = core_;
-    const std::optional<Turnstile::Permit> call = co_await calls_.enter(*core->real_clock, milliseconds::max());
+    const std::optional<Turnstile::Permit> call =
+        co_await calls_.enter(*core->real_clock, milliseconds::max());
     DROM_ASSERT(!finished_);
     if (failed_) co_return *failed_;
     if (!core->opened) co_return fail(sqlite_closed(core->options));
@@ -47,7 +48,8 @@ class SqliteTransaction final : public Transaction {
 
   async<Result<void>> commit() override {
     const std::shared_ptr<SqliteCore> core = core_;
-    const std::optional<Turnstile::Permit> call = co_await calls_.enter(*core->real_clock, milliseconds::max());
+    const std::optional<Turnstile::Permit> call =
+        co_await calls_.enter(*core->real_clock, milliseconds::max());
     finished_ = true;
     if (failed_) co_return *failed_;
     if (!open_) co_return Result<void>();
@@ -62,7 +64,8 @@ class SqliteTransaction final : public Transaction {
 
   async<> rollback() override {
     const std::shared_ptr<SqliteCore> core = core_;
-    const std::optional<Turnstile::Permit> call = co_await calls_.enter(*core->real_clock, milliseconds::max());
+    const std::optional<Turnstile::Permit> call =
+        co_await calls_.enter(*core->real_clock, milliseconds::max());
     finished_ = true;
     if (!open_) co_return;
     SqliteWorker& writer = *core->writer;
@@ -86,7 +89,8 @@ class SqliteTransaction final : public Transaction {
   }
 
   std::shared_ptr<SqliteCore> core_;
-  // Parallel branches of one exchange take turns. Whoever is ahead waits with a deadline of its own.
+  // Parallel branches of one exchange take turns. Whoever is ahead waits with a deadline of its
+  // own.
   Turnstile calls_{1};
   Turnstile::Permit turn_;
   bool open_ = false;  // BEGIN was sent and nothing has ended it

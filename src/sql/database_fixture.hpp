@@ -1,14 +1,12 @@
-// The suite that every dialect must pass is in database_conformance_test.cpp; a dialect joins it with
-// a Backend. Test support, one thread.
+// The suite that every dialect must pass is in database_conformance_test.cpp; a dialect joins it
+// with a Backend. Test support, one thread.
 #pragma once
 
 #include <gtest/gtest.h>
 
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/cancellation_signal.hpp>
+#include <cstdlib>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "drom/sql/database.hpp"
@@ -20,8 +18,8 @@ namespace drom::sql {
 class TestDatabase {
  public:
   virtual ~TestDatabase() = default;
-  // A data source over it; several see the same data. `places`: transactions that may be open at once
-  // where the dialect lets one choose; who finds none waits at most `patience`.
+  // A data source over it; several see the same data. `places`: transactions that may be open at
+  // once where the dialect lets one choose; who finds none waits at most `patience`.
   virtual std::shared_ptr<Database> connect(testing::Harness& harness, size_t places,
                                             milliseconds patience) = 0;
 };
@@ -56,7 +54,8 @@ class DatabaseConformance : public ::testing::TestWithParam<Backend> {
     if (database) harness.run(database->close());
   }
 
-  std::shared_ptr<Database> connect(size_t places = 4, milliseconds patience = std::chrono::seconds(10)) {
+  std::shared_ptr<Database> connect(size_t places = 4,
+                                    milliseconds patience = std::chrono::seconds(10)) {
     std::shared_ptr<Database> made = place_->connect(harness, places, patience);
     const Result<void> opened = harness.run(made->open());
     if (opened) return made;
@@ -92,5 +91,23 @@ class DatabaseConformance : public ::testing::TestWithParam<Backend> {
   std::unique_ptr<TestDatabase> place_;
   std::shared_ptr<Database> database;
 };
+
+inline const char* const kItems = "CREATE TABLE items (id BIGINT PRIMARY KEY, name TEXT NOT NULL)";
+
+inline List values(Value a, Value b) {
+  List out;
+  out.push_back(std::move(a));
+  out.push_back(std::move(b));
+  return out;
+}
+inline List values(Value a) {
+  List out;
+  out.push_back(std::move(a));
+  return out;
+}
+
+inline Command insert(int64_t id, std::string name) {
+  return Command{"INSERT INTO items (id, name) VALUES ($1, $2)", values(id, std::move(name))};
+}
 
 }  // namespace drom::sql
