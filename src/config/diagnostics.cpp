@@ -117,9 +117,9 @@ std::string Diagnostics::render() const {
     files.emplace(file_of(item), files.size());
     sorted.push_back(&item);
   }
-  std::stable_sort(sorted.begin(), sorted.end(), [&](const Diagnostic* a, const Diagnostic* b) {
+  std::sort(sorted.begin(), sorted.end(), [&](const Diagnostic* a, const Diagnostic* b) {
     const auto key = [&](const Diagnostic& item) {
-      return std::tuple(files.at(file_of(item)), item.where.line, item.where.column, std::string_view(item.what));
+      return std::tuple(files.at(file_of(item)), item.where.line, item.where.column, std::string_view(item.what), &item);
     };
     return key(*a) < key(*b);
   });

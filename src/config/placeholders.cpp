@@ -80,7 +80,7 @@ class Resolver {
 
  private:
   std::nullopt_t fail(std::string_view text, size_t offset, std::string what, std::string hint,
-                      std::string code = "E0122") {
+                      std::string code = "E0210") {
     failed_ = true;
     diagnostics_.error(std::move(code), locate(text, offset), std::move(what), std::move(hint));
     return std::nullopt;
@@ -163,10 +163,10 @@ class Resolver {
   std::nullopt_t undefined(std::string_view text, size_t at, std::string_view function, const std::string& key) {
     if (function == "env")
       return fail(text, at, "the environment variable '" + key + "' is not set",
-                  "set it, or write {{env:" + key + ":default}}", "E0121");
+                  "set it, or write {{env:" + key + ":default}}", "E0209");
     return fail(text, at, "the property '" + key + "' is not defined",
                 "define it in application.properties or by -D " + key + "=..., or write {{" + key + ":default}}",
-                "E0121");
+                "E0209");
   }
 
   std::string_view whole_;
@@ -184,6 +184,11 @@ std::optional<std::string> resolve_placeholders(std::string_view text, const Pro
   if (text.find("{{") == std::string_view::npos && text.find("\\}}") == std::string_view::npos)
     return std::string(text);
   return Resolver(text, source, where, diagnostics).resolve(text);
+}
+
+std::optional<std::string> resolved_property(const PropertySource& source, std::string_view key) {
+  Diagnostics undefined;
+  return resolve_placeholders("{{?" + std::string(key) + "}}", source, Location(), undefined);
 }
 
 }  // namespace drom

@@ -127,11 +127,11 @@ std::vector<PropertyEntry> parse_properties(std::string_view text, const std::st
   where.file = std::make_shared<const std::string>(file);
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   if (text.size() > kBytesMax) {
-    diagnostics.error("E0221", where, "the file has more than 1 MiB", "it should hold properties only");
+    diagnostics.error("E0211", where, "the file has more than 1 MiB", "it should hold properties only");
     return out;
   }
   if (text.find('\0') != std::string_view::npos || find_invalid_utf8(text) != std::string_view::npos) {
-    diagnostics.error("E0221", where, "the file is no UTF-8 text", "save it as UTF-8");
+    diagnostics.error("E0211", where, "the file is no UTF-8 text", "save it as UTF-8");
     return out;
   }
   Lines lines(text);
@@ -143,11 +143,11 @@ std::vector<PropertyEntry> parse_properties(std::string_view text, const std::st
     const size_t end = name_end(line.text);
     if (!unescape(std::string_view(line.text).substr(0, end), entry.name) ||
         !unescape(value_of(line.text, end), entry.value)) {
-      diagnostics.error("E0221", where, "\\u needs four hexadecimal digits", "write \\\\u for the letters themselves");
+      diagnostics.error("E0211", where, "\\u needs four hexadecimal digits", "write \\\\u for the letters themselves");
       continue;
     }
     if (entry.name.empty()) {
-      diagnostics.error("E0221", where, "a value without a name", "write name=value");
+      diagnostics.error("E0211", where, "a value without a name", "write name=value");
       continue;
     }
     out.push_back(std::move(entry));

@@ -20,6 +20,14 @@ size_t offset_as_written(std::string_view written, std::string_view resolved, si
   return from_end <= same_end ? written.size() - from_end : same_start;
 }
 
+// "#bean:name", "#name" and "name" all mean the bean `name`.
+std::string bean_name(std::string_view text) {
+  text = trimmed(text);
+  if (text.starts_with("#bean:")) text.remove_prefix(6);
+  if (text.starts_with("#")) text.remove_prefix(1);
+  return std::string(text);
+}
+
 bool is_expression_type(OptionType type) {
   return type == OptionType::expression || type == OptionType::predicate;
 }
@@ -59,14 +67,17 @@ class ConfigBuilder {
     }
     if (!written_.insert(written.name).second) {
       const Location first = config_.entries_[written.name].where;
-      report("E0107", written, "option '" + written.name + "' of " + spec_.name + " is given twice",
+      report("E0206", written, "option '" + written.name + "' of " + spec_.name + " is given twice",
              first.line > 0 ? "the first is at " + first.text() : "");
       return;
     }
     Entry& entry = config_.entries_[written.name];
     entry.where = written.where;
+    const size_t before = diagnostics_.items().size();
     entry.given = read(*option, written, entry);
     entry.present = entry.given;
+    // An unset {{?optional}}: as if it were not there, so that the default counts.
+    if (!entry.given && diagnostics_.items().size() == before) written_.erase(written.name);
   }
 
   const OptionSpec* find(std::string_view name) const {
@@ -79,23 +90,26 @@ class ConfigBuilder {
   bool read(const OptionSpec& option, const OptionText& written, Entry& entry) {
     if (is_expression_type(option.type)) return read_expression(option, written, entry);
     if (written.is_expression) {
-      report("E0110", written, "'" + option.name + "' of " + spec_.name + " takes " +
+      report("E0203", written, "'" + option.name + "' of " + spec_.name + " takes " +
                                    std::string(type_phrase(option.type)) + ", not an expression",
              "write the value itself");
       return false;
     }
     if (written.is_list && option.type != OptionType::list) {
-      report("E0110", written, "'" + option.name + "' of " + spec_.name + " takes one value, not a list", "");
+      report("E0203", written, "'" + option.name + "' of " + spec_.name + " takes one value, not a list", "");
       return false;
     }
     if (written.is_list) return read_list(option, written, entry);
+    const size_t before = diagnostics_.items().size();
     std::optional<std::string> text = resolve(written.text, written.where);
     if (!text) {
-      if (option.required) unset(option, written);
+      if (option.required && diagnostics_.items().size() == before)
+        report("E0202", written, spec_.name + " needs '" + option.name + "', and its placeholder is not set",
+               "define the property, or give it a default");
       return false;
     }
     if (option.required && trimmed(*text).empty()) {
-      report("E0104", written, "'" + option.name + "' of " + spec_.name + " is empty", option.doc);
+      report("E0202", written, "'" + option.name + "' of " + spec_.name + " is empty", option.doc);
       return false;
     }
     return convert(option, written, std::move(*text), entry);
@@ -107,27 +121,27 @@ class ConfigBuilder {
       if (text) entry.list.push_back(std::move(*text));
     }
     if (!option.required || !entry.list.empty()) return true;
-    report("E0104", written, "'" + option.name + "' of " + spec_.name + " is empty", option.doc);
+    report("E0202", written, "'" + option.name + "' of " + spec_.name + " is empty", option.doc);
     return false;
   }
 
   bool convert(const OptionSpec& option, const OptionText& written, std::string text, Entry& entry) {
     switch (option.type) {
-      case OptionType::text:
-      case OptionType::reference: break;
+      case OptionType::text: break;
+      case OptionType::reference: text = bean_name(text); break;
       case OptionType::integer: return whole(option, written, text, parse_integer(text), entry);
       case OptionType::size: return whole(option, written, text, parse_size(text), entry);
       case OptionType::duration:
         return whole(option, written, text, parse_milliseconds(text, option), entry);
       case OptionType::number: {
         const std::optional<double> number = parse_number(text);
-        if (!number) return wrong_type("E0101", option, written, text);
+        if (!number) return wrong_type("E0203", option, written, text);
         entry.number = *number;
         break;
       }
       case OptionType::boolean: {
         const std::optional<bool> flag = parse_boolean(text);
-        if (!flag) return wrong_type("E0101", option, written, text);
+        if (!flag) return wrong_type("E0203", option, written, text);
         entry.flag = *flag;
         break;
       }
@@ -148,11 +162,11 @@ class ConfigBuilder {
   bool whole(const OptionSpec& option, const OptionText& written, const std::string& text,
              std::optional<int64_t> number, Entry& entry) {
     if (!number)
-      return wrong_type(option.type == OptionType::integer ? "E0101" : "E0102", option, written, text);
+      return wrong_type(option.type == OptionType::integer ? "E0203" : "E0203", option, written, text);
     const bool below = *number < option.minimum;
     if (below || *number > option.maximum) {
       const int64_t limit = below ? option.minimum : option.maximum;
-      report("E0105", written,
+      report("E0204", written,
              "'" + option.name + "' of " + spec_.name + " must be at " + (below ? "least " : "most ") +
                  show_number(option.type, limit) + shown_wrong(option, written, text),
              "");
@@ -166,20 +180,14 @@ class ConfigBuilder {
 
   bool read_expression(const OptionSpec& option, const OptionText& written, Entry& entry) {
     ExpressionSpec spec = written.expression;
-    if (!written.is_expression) {
-      const std::optional<std::string> text = resolve(written.text, written.where);
-      const std::optional<bool> flag = text ? parse_boolean(*text) : std::nullopt;
-      if (option.type != OptionType::predicate || !flag || written.is_list) {
-        if (text)
-          report("E0110", written, "'" + option.name + "' of " + spec_.name + " must be " +
-                                       std::string(type_phrase(option.type)),
-                 std::string(type_hint(option.type)));
-        return false;
-      }
-      spec.language = "constant";
-      spec.text = *flag ? "true" : "false";
-      spec.where = written.where;
+    if (written.is_list) {
+      report("E0203", written, "'" + option.name + "' of " + spec_.name + " must be " +
+                                   std::string(type_phrase(option.type)) + ", not a list",
+             std::string(type_hint(option.type)));
+      return false;
     }
+    // A bare text is simple: `handled: true`, `key=${header.id}`.
+    if (!written.is_expression) spec = {"simple", written.text, written.where, nullptr};
     entry.expression = spec.native ? spec.native : compile(option, spec);
     return entry.expression != nullptr;
   }
@@ -193,7 +201,7 @@ class ConfigBuilder {
         spec.language, *text, predicate ? ExpressionUse::predicate : ExpressionUse::value, error);
     if (out) return out;
     const size_t offset = offset_as_written(spec.text, *text, error.offset);
-    diagnostics_.add({Severity::error, "E0501", diagnostics_.inside(spec.where, spec.text, offset),
+    diagnostics_.add({Severity::error, "E0207", diagnostics_.inside(spec.where, spec.text, offset),
                       std::move(error.what), std::move(error.hint), option.secret});
     return nullptr;
   }
@@ -219,16 +227,7 @@ class ConfigBuilder {
   void missing(const OptionSpec& option) {
     std::string hint = option.doc;
     if (!option.example.empty()) hint += " Example: " + option.name + ": " + option.example;
-    diagnostics_.error("E0104", config_.where_, spec_.name + " needs '" + option.name + "'", std::move(hint));
-  }
-
-  // `{{?name}}` in a required option: the reader of the message must learn which property.
-  void unset(const OptionSpec& option, const OptionText& written) {
-    if (written.text.find("{{") == std::string::npos) return;
-    for (const Diagnostic& item : diagnostics_.items())
-      if (item.where.line == written.where.line && item.code.starts_with("E012")) return;
-    report("E0104", written, spec_.name + " needs '" + option.name + "', and its placeholder is not set",
-           "define the property, or give it a default");
+    diagnostics_.error("E0202", config_.where_, spec_.name + " needs '" + option.name + "'", std::move(hint));
   }
 
   void unknown(const OptionText& written) {
@@ -239,7 +238,7 @@ class ConfigBuilder {
     }
     std::vector<std::string> names;
     for (const OptionSpec& option : spec_.options) names.push_back(option.name);
-    diagnostics_.error("E0103", written.name_where.line > 0 ? written.name_where : written.where,
+    diagnostics_.error("E0201", written.name_where.line > 0 ? written.name_where : written.where,
                        "unknown option '" + written.name + "' for " + spec_.name,
                        names.empty() ? spec_.name + " has no options" : did_you_mean(written.name, names));
   }
@@ -256,7 +255,7 @@ class ConfigBuilder {
     std::string all;
     for (const std::string& value : option.values) all += (all.empty() ? "" : ", ") + value;
     const std::string hint = option.secret ? std::string() : did_you_mean(text, option.values);
-    report("E0106", written,
+    report("E0205", written,
            "'" + option.name + "' of " + spec_.name + " must be one of " + all + shown_wrong(option, written, text),
            hint.starts_with("did you mean") ? hint : "");
     return false;

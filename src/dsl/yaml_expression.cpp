@@ -45,7 +45,7 @@ std::optional<ExpressionSpec> read_map(const std::string& language, const YamlNo
     } else if (is_camel_language_option(entry.name)) {
       context.not_supported(entry.name_where, "the option", entry.name);
     } else {
-      context.error("E0103", entry.name_where, "unknown option '" + entry.name + "' for " + language,
+      context.error("E0201", entry.name_where, "unknown option '" + entry.name + "' for " + language,
                     did_you_mean(entry.name, {"expression", "trim", "id"}));
     }
   }

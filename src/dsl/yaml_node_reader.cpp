@@ -69,7 +69,7 @@ void unknown_name(const ConfigSpec& spec, const YamlEntry& entry, YamlContext& c
   if (!hint.starts_with("did you mean") && spec.parameters) hint = "options of the endpoint stand under `parameters:`";
   if (entry.name == "steps") hint = spec.name + " holds no steps";
   if (names.empty()) hint = spec.name + " has no options";
-  context.error("E0103", entry.name_where, "unknown option '" + entry.name + "' for " + spec.name, std::move(hint));
+  context.error("E0201", entry.name_where, "unknown option '" + entry.name + "' for " + spec.name, std::move(hint));
 }
 
 void read_clause(const ConfigSpec& clause, const YamlEntry& entry, StepSpec& out, YamlContext& context) {

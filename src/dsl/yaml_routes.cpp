@@ -96,7 +96,7 @@ void read_handler(const YamlEntry& entry, StepSpec& out, YamlContext& context) {
     if (is_camel_item(name)) {
       context.not_supported(entry.name_where, "the error handler", name);
     } else {
-      context.error("E0103", entry.name_where, "unknown error handler '" + entry.name + "'",
+      context.error("E0201", entry.name_where, "unknown error handler '" + entry.name + "'",
                     did_you_mean(name, {"deadLetterChannel", "defaultErrorHandler", "noErrorHandler"}));
     }
     return;

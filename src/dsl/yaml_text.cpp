@@ -74,31 +74,31 @@ bool check_yaml_text(std::string_view text, YamlProblem& problem) {
     return false;
   };
   if (text.starts_with("\xFF\xFE"sv) || text.starts_with("\xFE\xFF"sv) || text.starts_with("\0\0\xFE\xFF"sv))
-    return wrong("E0202", 0, "the file is UTF-16 or UTF-32", "save it as UTF-8");
+    return wrong("E0102", 0, "the file is UTF-16 or UTF-32", "save it as UTF-8");
   if (text.starts_with("\xEF\xBB\xBF"sv))
-    return wrong("E0202", 0, "the file starts with a byte order mark",
+    return wrong("E0102", 0, "the file starts with a byte order mark",
                  "save it as UTF-8 without byte order mark (BOM)");
   if (text.size() > kYamlBytesMax)
-    return wrong("E0207", 0, "the file has more than 1 MiB", "split it into several files");
+    return wrong("E0107", 0, "the file has more than 1 MiB", "split it into several files");
   const size_t invalid = find_invalid_utf8(text);
   const size_t control = find_control(text);
   if (control < invalid) {
     if (text[control] == '\0')
-      return wrong("E0202", control, "a NUL byte", "remove it; if there are many, the file is UTF-16: save it as UTF-8");
-    return wrong("E0202", control, "a control character", "remove it; in double quotes it can be written as \\x1B");
+      return wrong("E0102", control, "a NUL byte", "remove it; if there are many, the file is UTF-16: save it as UTF-8");
+    return wrong("E0102", control, "a control character", "remove it; in double quotes it can be written as \\x1B");
   }
   if (invalid != npos)
-    return wrong("E0202", invalid, "bytes that are no UTF-8", "save the file as UTF-8");
+    return wrong("E0102", invalid, "bytes that are no UTF-8", "save the file as UTF-8");
   return true;
 }
 
 YamlProblem explain_yaml_error(std::string_view text, size_t byte, const std::string& message) {
   const size_t tab = tab_in_indentation(text, std::min(byte, text.size()));
-  if (tab != npos) return {"E0203", tab, "a tab in the indentation", "indent with spaces"};
+  if (tab != npos) return {"E0103", tab, "a tab in the indentation", "indent with spaces"};
   for (const Explanation& known : kExplanations)
     if (message.starts_with(known.message))
-      return {"E0201", byte, "no well-formed YAML: " + std::string(known.what), std::string(known.hint)};
-  return {"E0201", byte, "no well-formed YAML: " + message, ""};
+      return {"E0101", byte, "no well-formed YAML: " + std::string(known.what), std::string(known.hint)};
+  return {"E0101", byte, "no well-formed YAML: " + message, ""};
 }
 
 }  // namespace drom

@@ -86,27 +86,27 @@ class TreeBuilder final : public YAML::EventHandler {
     throw StopReading();
   }
   [[noreturn]] void refuse_anchor(const YAML::Mark& mark) {
-    stop("E0204", locate(mark), "anchors and aliases (& and *) are not supported",
+    stop("E0104", locate(mark), "anchors and aliases (& and *) are not supported",
          "write the part out, or use a routeConfiguration or a placeholder; put texts that start with * or & "
          "into quotes");
   }
 
   void check(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) {
     if (documents_ > 1)
-      stop("E0208", start_.line > 0 ? start_ : locate(mark), "a second document starts here",
+      stop("E0108", start_.line > 0 ? start_ : locate(mark), "a second document starts here",
            "a route file is one list: remove the '---', or use several files");
     if (anchor != YAML::NullAnchor) refuse_anchor(mark);
     if (!tag.empty() && tag != "?" && tag != "!")
-      stop("E0205", locate(mark), "tags (" + tag.substr(0, 40) + ") are not supported",
+      stop("E0105", locate(mark), "tags (" + tag.substr(0, 40) + ") are not supported",
            "remove the tag; put texts that start with ! into quotes");
     if (++nodes_ > kYamlNodesMax)
-      stop("E0207", locate(mark), "the file has more than 100000 values", "split it into several files");
+      stop("E0107", locate(mark), "the file has more than 100000 values", "split it into several files");
   }
 
   void open(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, YamlNode::Kind kind) {
     check(mark, tag, anchor);
     if (open_.size() >= kYamlDepthMax)
-      stop("E0207", locate(mark), "the file is nested more than 100 levels deep",
+      stop("E0107", locate(mark), "the file is nested more than 100 levels deep",
            "move inner steps into routes of their own and call them by direct:");
     Open entry;
     entry.node.kind = kind;
@@ -139,7 +139,7 @@ class TreeBuilder final : public YAML::EventHandler {
 
   void start_entry(Open& parent, YamlNode name) {
     if (name.is_list() || name.is_map())
-      stop("E0201", name.where, "no well-formed YAML: a name must be a text", "put a text with { or [ into quotes");
+      stop("E0101", name.where, "no well-formed YAML: a name must be a text", "put a text with { or [ into quotes");
     last_name_ = name.where;
     parent.entry.emplace();
     parent.entry->name = std::move(name.text);
@@ -147,7 +147,7 @@ class TreeBuilder final : public YAML::EventHandler {
     const auto [first, fresh] = parent.names.emplace(parent.entry->name, parent.entry->name_where);
     parent.repeated = !fresh;
     if (parent.repeated)
-      diagnostics_.error("E0206", name.where, "'" + parent.entry->name + "' is given twice",
+      diagnostics_.error("E0106", name.where, "'" + parent.entry->name + "' is given twice",
                          "the first is at " + first->second.text());
   }
 
@@ -192,7 +192,7 @@ std::optional<YamlNode> parse_yaml(std::string_view text, std::shared_ptr<const 
     problem = explain_yaml_error(text, e.mark.is_null() ? text.size() : builder.byte(e.mark), e.msg);
     return report();
   } catch (const std::exception& e) {
-    problem = {"E0201", 0, std::string("no well-formed YAML: ") + e.what(), ""};
+    problem = {"E0101", 0, std::string("no well-formed YAML: ") + e.what(), ""};
     return report();
   }
   return builder.take();

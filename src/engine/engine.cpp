@@ -37,7 +37,9 @@ class EngineEnv final : public EvalEnv {
   std::optional<std::string> environment(std::string_view name) const override {
     return properties_.environment(name);
   }
-  std::optional<std::string> property(std::string_view key) const override { return properties_.property(key); }
+  std::optional<std::string> property(std::string_view key) const override {
+    return resolved_property(properties_, key);
+  }
   std::string_view instance() const override { return instance_; }
 
  private:

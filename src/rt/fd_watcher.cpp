@@ -21,6 +21,7 @@ struct FdWatcher::State : std::enable_shared_from_this<FdWatcher::State> {
   bool write_armed = false;
   bool ready = false;
   bool broken = false;
+  bool interrupted = false;
 
   // An armed wait survives the end of wait(): the next call does not pay for it again, and an event
   // that came in between is not lost.
@@ -64,12 +65,17 @@ void FdWatcher::forget() {
   state_->timer.cancel();
 }
 
+void FdWatcher::interrupt() {
+  state_->interrupted = true;
+  state_->timer.cancel();
+}
+
 async<FdWatcher::Event> FdWatcher::wait(Interest interest, milliseconds timeout) {
   const std::shared_ptr<State> state = state_;
   if (!state->descriptor.is_open()) co_return Event::broken;
   if (interest != Interest::write) state->arm(Descriptor::wait_read, state->read_armed);
   if (interest != Interest::read) state->arm(Descriptor::wait_write, state->write_armed);
-  if (!state->ready && !state->broken) {
+  if (!state->ready && !state->broken && !state->interrupted) {
     if (timeout == milliseconds::max()) {
       state->timer.expires_at(asio::steady_timer::time_point::max());
     } else {
@@ -78,6 +84,7 @@ async<FdWatcher::Event> FdWatcher::wait(Interest interest, milliseconds timeout)
     boost::system::error_code ignored;  // `ready` and `broken` tell why the wait ended
     co_await state->timer.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
   }
+  state->interrupted = false;
   if (!state->descriptor.is_open() || state->broken) co_return Event::broken;
   if (std::exchange(state->ready, false)) co_return Event::ready;
   co_return Event::timeout;

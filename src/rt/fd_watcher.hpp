@@ -35,6 +35,8 @@ class FdWatcher {
   // Waits until one of the events of interest, at most `timeout` of real time: sockets do not know
   // virtual clocks. When the awaiting coroutine is cancelled, returns early as `timeout`.
   async<Event> wait(Interest interest, milliseconds timeout);
+  // Ends the wait that is under way, or the next one, as `timeout`.
+  void interrupt();
 
  private:
   struct State;

@@ -119,5 +119,17 @@ TEST_F(FdWatcherTest, EndsTheWaitWhenTheDescriptorIsForgotten) {
   EXPECT_EQ(event, Event::broken);
 }
 
+TEST_F(FdWatcherTest, EndsTheWaitWhenItIsInterrupted) {
+  watcher.assign(pair.ends[0]);
+  start(Interest::read);
+  watcher.interrupt();
+  finish();
+  EXPECT_EQ(event, Event::timeout);
+  watcher.interrupt();  // kept for the next wait
+  start(Interest::read);
+  finish();
+  EXPECT_EQ(event, Event::timeout);
+}
+
 }  // namespace
 }  // namespace drom

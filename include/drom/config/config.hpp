@@ -48,6 +48,9 @@ class PropertySource {
 std::optional<std::string> resolve_placeholders(std::string_view text, const PropertySource& source,
                                                 const Location& where, Diagnostics& diagnostics);
 
+// A property with the placeholders in its own value resolved; nullopt when it is undefined or one of them is.
+std::optional<std::string> resolved_property(const PropertySource& source, std::string_view key);
+
 class Config {
  public:
   // Resolves placeholders, checks every option against the spec, compiles expressions. All problems
@@ -87,11 +90,6 @@ class Config {
     Location where;
   };
   const Entry& entry(std::string_view name) const;
-  void read(const OptionSpec& spec, const OptionText& written, Entry& entry, const PropertySource& properties,
-            Diagnostics& diagnostics);
-  void read_expression(const OptionSpec& spec, const OptionText& written, Entry& entry,
-                       const PropertySource& properties, Diagnostics& diagnostics);
-  static bool read_value(const OptionSpec& spec, Entry& entry);
 
   std::map<std::string, Entry, std::less<>> entries_;
   std::vector<std::pair<std::string, std::string>> extra_;

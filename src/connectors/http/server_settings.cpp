@@ -11,9 +11,16 @@ Error wrong(std::string_view key, std::string_view text, std::string hint) {
                std::move(hint));
 }
 
+// Undefined placeholders inside stay visible: the value is then refused as it was written.
+std::optional<std::string> setting(const PropertySource& properties, std::string_view key) {
+  std::optional<std::string> raw = properties.property(key);
+  std::optional<std::string> resolved = raw ? resolved_property(properties, key) : std::nullopt;
+  return resolved ? resolved : raw;
+}
+
 Result<void> read_number(const PropertySource& properties, std::string_view key, uint64_t low,
                          uint64_t high, uint64_t& out) {
-  const std::optional<std::string> text = properties.property(key);
+  const std::optional<std::string> text = setting(properties, key);
   if (!text) return {};
   uint64_t number = 0;
   const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), number);
@@ -25,7 +32,7 @@ Result<void> read_number(const PropertySource& properties, std::string_view key,
 }
 
 Result<void> read_wait(const PropertySource& properties, std::string_view key, milliseconds& out) {
-  const std::optional<std::string> text = properties.property(key);
+  const std::optional<std::string> text = setting(properties, key);
   if (!text) return {};
   Result<milliseconds> wait = parse_duration(*text);
   if (!wait || *wait < milliseconds(1) || *wait > std::chrono::hours(24))
@@ -41,7 +48,7 @@ Result<void> read_wait(const PropertySource& properties, std::string_view key, m
 Result<ServerSettings> read_server_settings(const PropertySource& properties) {
   ServerSettings out;
   for (const char* key : {"quarkus.http.host", "camel.server.host", "drom.http.host"})
-    if (auto host = properties.property(key)) out.host = *host;
+    if (auto host = setting(properties, key)) out.host = *host;
   uint64_t port = out.port;
   uint64_t connections = out.connections_max;
   uint64_t head_bytes = out.head_bytes_max;
@@ -59,8 +66,8 @@ Result<ServerSettings> read_server_settings(const PropertySource& properties) {
   out.port = static_cast<uint16_t>(port);
   out.connections_max = connections;
   out.head_bytes_max = head_bytes;
-  out.certificate_file = properties.property("drom.http.certificateFile").value_or("");
-  out.key_file = properties.property("drom.http.keyFile").value_or("");
+  out.certificate_file = setting(properties, "drom.http.certificateFile").value_or("");
+  out.key_file = setting(properties, "drom.http.keyFile").value_or("");
   if (out.certificate_file.empty() != out.key_file.empty())
     return Error(ErrorKind::config, "TLS needs both drom.http.certificateFile and drom.http.keyFile");
   return out;

@@ -1,0 +1,41 @@
+// The one list of what this build knows. A new connector is one include and one line here.
+#include "connectors/direct/direct.hpp"
+#include "connectors/file/file.hpp"
+#include "connectors/http/http.hpp"
+#include "connectors/log/log.hpp"
+#include "connectors/mock/mock.hpp"
+#include "connectors/outbox/outbox.hpp"
+#include "connectors/seda/seda.hpp"
+#include "connectors/sql/sql.hpp"
+#include "connectors/stub/stub.hpp"
+#include "connectors/timer/timer.hpp"
+#include "drom/app.hpp"
+#include "eip/steps.hpp"
+#include "formats/formats.hpp"
+#include "spi/memory_idempotent_repository.hpp"
+#include "sql/sql.hpp"
+#include "sql/sql_idempotent_repository.hpp"
+
+namespace drom {
+
+void register_builtin(Registry& registry) {
+  register_steps(registry);
+  register_formats(registry);
+
+  register_direct(registry);
+  register_file(registry);
+  register_http(registry);
+  register_log(registry);
+  register_mock(registry);
+  register_outbox(registry);
+  register_seda(registry);
+  register_sql_component(registry);
+  register_stub(registry);
+  register_timer(registry);
+
+  register_sql(registry);
+  register_sql_idempotent(registry);
+  register_memory_idempotent_repository(registry);
+}
+
+}  // namespace drom

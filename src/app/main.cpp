@@ -1,0 +1,45 @@
+// The command `drom`: one verb per file in cli/.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "app/cli/common.hpp"
+
+namespace {
+
+int usage_exit(const CLI::App& app, const CLI::ParseError& error) {
+  if (error.get_exit_code() == 0) return app.exit(error);  // --help
+  std::fprintf(stderr, "error: %s\n", error.what());
+  std::fprintf(stderr, "hint: drom --help lists the verbs, drom VERB --help explains one\n");
+  return drom::cli::kUsage;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  using namespace drom::cli;  // the verbs
+  CLI::App app("Dromedary: an integration engine with transactional guarantees");
+  app.name("drom");
+  app.require_subcommand(1);
+  app.footer(
+      "Examples:\n"
+      "  drom run routes.yaml                 run routes\n"
+      "  drom validate routes/                check files\n"
+      "  drom doc sql                         what a component or step can do\n"
+      "  drom outbox status --url shop.db     what is waiting, sent, dead");
+  app.set_version_flag("--version", "drom " DROM_VERSION);
+  int exit_code = kOk;
+  add_run(app, exit_code);
+  add_validate(app, exit_code);
+  add_test(app, exit_code);
+  add_eval(app, exit_code);
+  add_doc(app, exit_code);
+  add_schema(app, exit_code);
+  add_outbox(app, exit_code);
+  app.add_subcommand("version", "Prints the version")->callback([] { std::printf("drom %s\n", DROM_VERSION); });
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return usage_exit(app, error);
+  }
+  return exit_code;
+}

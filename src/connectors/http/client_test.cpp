@@ -1,0 +1,246 @@
+#include "connectors/http/client.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include <boost/asio/buffer.hpp>
+
+#include "connectors/http/http_test_support.hpp"
+
+namespace drom::http {
+namespace {
+
+using boost::asio::ip::tcp;
+using testing::Harness;
+
+// A server of raw bytes: answers the n-th request of all connections with the n-th script line. ""
+// ends the connection instead.
+class ScriptedServer {
+ public:
+  ScriptedServer(Harness& harness, std::vector<std::string> script)
+      : acceptor_(harness.io(), tcp::endpoint(boost::asio::ip::address_v4::loopback(), 0)),
+        script_(std::move(script)) {
+    accept();
+  }
+  uint16_t port() const { return acceptor_.local_endpoint().port(); }
+  void stop() {
+    acceptor_.close();
+    for (auto& connection : connections) connection->socket.close();
+  }
+  // As a server does that has waited long enough.
+  void close_connections() {
+    for (auto& connection : connections) connection->socket.close();
+  }
+
+  struct Peer {
+    explicit Peer(tcp::socket s) : socket(std::move(s)) {}
+    tcp::socket socket;
+    std::string input;
+    char buffer[4096];
+  };
+  std::vector<std::shared_ptr<Peer>> connections;
+  std::vector<std::string> requests;
+
+ private:
+  void accept() {
+    acceptor_.async_accept([this](const boost::system::error_code& ec, tcp::socket socket) {
+      if (ec) return;
+      connections.push_back(std::make_shared<Peer>(std::move(socket)));
+      read(connections.back());
+      accept();
+    });
+  }
+  void read(const std::shared_ptr<Peer>& peer) {
+    peer->socket.async_read_some(boost::asio::buffer(peer->buffer),
+                                 [this, peer](const boost::system::error_code& ec, size_t n) {
+                                   if (ec) return;
+                                   peer->input.append(peer->buffer, n);
+                                   answer(*peer);
+                                   if (peer->socket.is_open()) read(peer);
+                                 });
+  }
+  void answer(Peer& peer) {
+    const size_t end = peer.input.find("\r\n\r\n");
+    if (end == std::string::npos) return;
+    const size_t at = peer.input.find("Content-Length: ");
+    const size_t length = at < end ? std::stoul(peer.input.substr(at + 16)) : 0;
+    if (peer.input.size() < end + 4 + length) return;
+    requests.push_back(peer.input.substr(0, end + 4 + length));
+    peer.input.erase(0, end + 4 + length);
+    if (requests.size() > script_.size()) return;  // says nothing at all
+    const std::string& line = script_[requests.size() - 1];
+    boost::system::error_code ignored;
+    if (line.empty()) peer.socket.close(ignored);
+    else peer.socket.send(boost::asio::buffer(line), 0, ignored);
+  }
+
+  tcp::acceptor acceptor_;
+  std::vector<std::string> script_;
+};
+
+const char kOk[] = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+
+class HttpClientTest : public ::testing::Test {
+ protected:
+  HttpClientTest() : client(std::make_shared<HttpClient>(harness.io(), harness.clock())) {}
+  ~HttpClientTest() override {
+    if (server) server->stop();
+    harness.run(client->stop());
+  }
+  void serve(std::vector<std::string> script) {
+    server = std::make_unique<ScriptedServer>(harness, std::move(script));
+    options.target = Target{false, "127.0.0.1", server->port()};
+  }
+  Result<Response> send(const std::string& method = "GET") {
+    request.head = method + " / HTTP/1.1\r\nHost: h\r\n\r\n";
+    request.idempotent = method != "POST";
+    request.head_only = method == "HEAD";
+    return harness.run(client->send(options, request));
+  }
+  // What came back, in short.
+  std::string outcome(const std::string& method = "GET") {
+    Result<Response> response = send(method);
+    if (response) return std::to_string(response->status) + " " + response->body;
+    return std::string(to_string(response.error().kind));
+  }
+
+  Harness harness;
+  std::shared_ptr<HttpClient> client;
+  std::unique_ptr<ScriptedServer> server;
+  ClientOptions options;
+  WireRequest request;
+};
+
+TEST_F(HttpClientTest, ReusesAConnection) {
+  serve({kOk, "HTTP/1.1 404 Nope\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n", kOk});
+  EXPECT_EQ(outcome(), "200 ok");
+  EXPECT_EQ(outcome(), "404 x");
+  EXPECT_EQ(outcome("POST"), "200 ok");
+  EXPECT_EQ(server->connections.size(), 1u);
+}
+
+TEST_F(HttpClientTest, OpensAnotherWhenTheServerEndsIt) {
+  serve({"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok", kOk});
+  EXPECT_EQ(outcome(), "200 ok");
+  EXPECT_EQ(outcome("POST"), "200 ok");
+  EXPECT_EQ(server->connections.size(), 2u);
+}
+
+TEST_F(HttpClientTest, SeesBeforeSendingThatAConnectionIsStale) {
+  serve({kOk, kOk});
+  EXPECT_EQ(outcome(), "200 ok");
+  server->close_connections();
+  EXPECT_EQ(outcome("POST"), "200 ok");
+  EXPECT_EQ(server->requests.size(), 2u);
+}
+
+TEST_F(HttpClientTest, RepeatsOnAReusedConnectionOnlyWhatMayBeDoneTwice) {
+  serve({kOk, "", kOk, "", kOk});
+  EXPECT_EQ(outcome(), "200 ok");
+  EXPECT_EQ(outcome("GET"), "200 ok");  // the first attempt was dropped
+  EXPECT_EQ(server->requests.size(), 3u);
+  EXPECT_EQ(outcome("POST"), "transient");
+  EXPECT_EQ(server->requests.size(), 4u);
+}
+
+TEST_F(HttpClientTest, DoesNotRepeatOnAFreshConnection) {
+  serve({"", kOk});
+  EXPECT_EQ(outcome("GET"), "transient");
+  EXPECT_EQ(server->requests.size(), 1u);
+}
+
+TEST_F(HttpClientTest, DoesNotRepeatOnceAnAnswerHasBegun) {
+  serve({kOk, "HTTP/1.1 200 OK\r\nContent-Le"});
+  EXPECT_EQ(outcome(), "200 ok");
+  harness.spawn([](ScriptedServer& s, Clock& clock) -> async<> {
+    while (s.requests.size() < 2) co_await clock.sleep(milliseconds(10));
+    co_await clock.sleep(milliseconds(10));
+    s.close_connections();
+  }(*server, harness.clock()));
+  EXPECT_EQ(outcome("GET"), "transient");
+  EXPECT_EQ(server->requests.size(), 2u);
+}
+
+TEST_F(HttpClientTest, GivesUpAfterTheResponseTimeout) {
+  serve({});
+  options.response_timeout = milliseconds(1500);
+  const SteadyTime start = harness.clock().steady();
+  EXPECT_EQ(outcome(), "timeout");
+  EXPECT_GE(harness.clock().steady() - start, milliseconds(1500));
+  EXPECT_LE(harness.clock().steady() - start, milliseconds(1650));
+}
+
+TEST_F(HttpClientTest, GivesUpOnATricklingAnswer) {
+  serve({"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nx"});
+  options.response_timeout = milliseconds(1500);
+  EXPECT_EQ(outcome(), "timeout");
+}
+
+TEST_F(HttpClientTest, TellsThatNobodyListens) {
+  serve({});
+  server->stop();
+  EXPECT_EQ(outcome(), "not_connected");
+}
+
+TEST_F(HttpClientTest, TakesInformationBeforeTheAnswer) {
+  serve({std::string("HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n") + kOk, "HTTP/1.1 101 Switching Protocols\r\n\r\n"});
+  EXPECT_EQ(outcome(), "200 ok");
+  EXPECT_EQ(outcome(), "rejected");
+}
+
+TEST_F(HttpClientTest, KeepsNoConnectionWithUnaskedBytes) {
+  serve({std::string(kOk) + "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil", kOk});
+  EXPECT_EQ(outcome(), "200 ok");
+  EXPECT_EQ(outcome(), "200 ok");
+  EXPECT_EQ(server->connections.size(), 2u);
+}
+
+TEST_F(HttpClientTest, RefusesAnswersThatItCannotTake) {
+  serve({"HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\n12345678901", "junk\r\n\r\n",
+         "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n"});
+  options.body_bytes_max = 10;
+  EXPECT_EQ(outcome(), "rejected");
+  EXPECT_EQ(outcome(), "rejected");
+  EXPECT_EQ(outcome(), "rejected");
+}
+
+TEST_F(HttpClientTest, ExpectsNoBodyAfterHead) {
+  serve({"HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n", kOk});
+  EXPECT_EQ(outcome("HEAD"), "200 ");
+  EXPECT_EQ(outcome("GET"), "200 ok");
+  EXPECT_EQ(server->connections.size(), 1u);
+}
+
+TEST_F(HttpClientTest, ClosesWhatHasBeenIdleForLong) {
+  serve({kOk, kOk});
+  options.idle_timeout = std::chrono::seconds(5);
+  EXPECT_EQ(outcome(), "200 ok");
+  EXPECT_TRUE(harness.manual_clock.next_due());
+  harness.advance(std::chrono::seconds(6));
+  EXPECT_FALSE(harness.manual_clock.next_due());  // no connection, no timer
+  EXPECT_EQ(outcome(), "200 ok");
+  EXPECT_EQ(server->connections.size(), 2u);
+}
+
+async<> send_and_note(std::shared_ptr<HttpClient> client, const ClientOptions& options,
+                      const WireRequest& request, std::vector<std::string>& notes) {
+  Result<Response> response = co_await client->send(options, request);
+  notes.push_back(response ? response->body : std::string(to_string(response.error().kind)));
+}
+
+TEST_F(HttpClientTest, WaitsForAFreeConnectionButNotForEver) {
+  serve({});
+  options.connections_max = 1;
+  options.connect_timeout = std::chrono::seconds(2);
+  options.response_timeout = std::chrono::seconds(1);
+  request.head = "GET / HTTP/1.1\r\nHost: h\r\n\r\n";
+  std::vector<std::string> notes;
+  for (int i = 0; i < 4; ++i) harness.spawn(send_and_note(client, options, request, notes));
+  harness.advance(std::chrono::seconds(10));
+  EXPECT_EQ(notes, (std::vector<std::string>{"timeout", "timeout", "timeout", "timeout"}));
+  EXPECT_LT(server->connections.size(), 4u);
+  EXPECT_GE(server->connections.size(), 2u);
+}
+
+}  // namespace
+}  // namespace drom::http
