@@ -25,7 +25,7 @@ void define(Routes& routes) {
   routes.bean("shop", "drom.sqlite", {{"file", "{{data:./data}}/shop.db"}, {"init", kTables}});
   routes.bean("inbox", "drom.sqlIdempotentRepository", {{"dataSource", "shop"}});
 
-  routes.from("platform-http:/orders", {{"httpMethodRestrict", "POST"}, {"consumes", "application/json"}})
+  routes.from("platform-http:/orders", {{"httpMethodRestrict", "POST"}, {"consumes", "application/json"}, {"produces", "application/json"}})
       .route_id("accept")
       .unmarshal_json()
       .process(check_order)
@@ -36,7 +36,8 @@ void define(Routes& routes) {
             .to("outbox:orders", {{"type", "order.created"}, {"key", "${header.orderId}"}});
       })
       .set_header("CamelHttpResponseCode", constant(201))
-      .set_body(simple(R"({"id": ${header.orderId}})"));
+      .set_body(simple(R"({"id": ${header.orderId}})"))
+      .remove_header("orderId");
 
   routes.from("outbox:orders").route_id("relay").to("direct:shipping");
 
@@ -46,7 +47,7 @@ void define(Routes& routes) {
     });
   });
 
-  routes.from("platform-http:/orders/{id}", {{"httpMethodRestrict", "GET"}})
+  routes.from("platform-http:/orders/{id}", {{"httpMethodRestrict", "GET"}, {"produces", "application/json"}})
       .route_id("show")
       .to("sql:SELECT id, customer, item FROM orders WHERE id = :#id", {{"outputType", "SelectOne"}})
       .filter([](const Exchange& exchange) { return exchange.message.body.is_null(); },
@@ -55,7 +56,7 @@ void define(Routes& routes) {
                     .set_body(constant(R"({"error": "no such order"})"));
               });
 
-  routes.from("platform-http:/stats", {{"httpMethodRestrict", "GET"}})
+  routes.from("platform-http:/stats", {{"httpMethodRestrict", "GET"}, {"produces", "application/json"}})
       .route_id("stats")
       .to("sql:SELECT (SELECT count(*) FROM orders) AS orders,"
           " (SELECT count(*) FROM outbox_orders WHERE status <> 'sent') AS outbox_unsent,"

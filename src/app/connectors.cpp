@@ -33,7 +33,7 @@ void register_builtin(Registry& registry) {
   register_stub(registry);
   register_timer(registry);
 
-  register_sql(registry);
+  sql::register_sql(registry);
   register_sql_idempotent(registry);
   register_memory_idempotent_repository(registry);
 }

@@ -4,6 +4,7 @@ namespace drom {
 namespace {
 
 constexpr ErrorCode kCodes[] = {
+    {"E0001", "file cannot be read", "There is no such file, or its permissions forbid reading it."},
     // The text of the file.
     {"E0101", "not well-formed YAML",
      "The text breaks the rules of YAML; mostly the indentation is wrong, or a text with `: ` in it lacks quotes."},

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "config/source_text.hpp"
+#include "drom/base/json.hpp"
 #include "dsl/yaml_text.hpp"
 
 namespace drom {
@@ -60,6 +61,7 @@ class TreeBuilder final : public YAML::EventHandler {
     node.kind = YamlNode::Kind::scalar;
     node.where = locate(mark);
     node.text = value;
+    node.plain = tag == "?";
     add(std::move(node));
   }
   void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
@@ -196,6 +198,28 @@ std::optional<YamlNode> parse_yaml(std::string_view text, std::shared_ptr<const 
     return report();
   }
   return builder.take();
+}
+
+Value to_value(const YamlNode& node) {
+  switch (node.kind) {
+    case YamlNode::Kind::null: return Value();
+    case YamlNode::Kind::scalar: {
+      if (!node.plain) return Value(node.text);
+      const Result<Value> typed = parse_json(node.text);
+      return typed && !typed->is_list() && !typed->is_object() ? *typed : Value(node.text);
+    }
+    case YamlNode::Kind::list: {
+      List list;
+      for (const YamlNode& item : node.items) list.push_back(to_value(item));
+      return Value(std::move(list));
+    }
+    case YamlNode::Kind::map: {
+      Object object;
+      for (const YamlEntry& entry : node.entries) object.append(entry.name, to_value(entry.value));
+      return Value(std::move(object));
+    }
+  }
+  return Value();
 }
 
 }  // namespace drom

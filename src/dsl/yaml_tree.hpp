@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "drom/base/value.hpp"
 #include "drom/config/location.hpp"
 
 namespace drom {
@@ -23,7 +24,8 @@ struct YamlNode {
   enum class Kind : uint8_t { null, scalar, list, map };
   Kind kind = Kind::null;
   Location where;
-  std::string text;  // scalar
+  std::string text;    // scalar
+  bool plain = false;  // scalar without quotes: 1 and true are no texts then
   std::vector<YamlNode> items;     // list
   std::vector<YamlEntry> entries;  // map, in the order written; names differ
 
@@ -39,6 +41,9 @@ struct YamlEntry {
   Location name_where;
   YamlNode value;
 };
+
+// The node as data: plain scalars become numbers, booleans and null by JSON's spelling, others texts.
+Value to_value(const YamlNode& node);
 
 // nullopt: reported. An empty text is a null node.
 std::optional<YamlNode> parse_yaml(std::string_view text, std::shared_ptr<const std::string> file,

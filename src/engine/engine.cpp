@@ -309,6 +309,24 @@ Exchange Engine::send_now(std::string uri, Exchange exchange) {
   return impl_->drive(impl_->send(std::move(uri), std::move(exchange)));
 }
 
+namespace {
+async<Exchange> run_entry(RouteRunner& runner, Exchange exchange) {
+  co_await runner.run(exchange);
+  co_return exchange;
+}
+}  // namespace
+
+Exchange Engine::run_route_now(std::string_view id, Exchange exchange) {
+  for (BuiltRoute& route : impl_->routes) {
+    if (route.runner->id() != id) continue;
+    exchange.serial = ++impl_->serial;
+    exchange.created = clock().wall();
+    return impl_->drive(run_entry(*route.runner, std::move(exchange)));
+  }
+  exchange.fail(Error(ErrorKind::config, "no route has the id '" + std::string(id) + "'"));
+  return exchange;
+}
+
 async<Exchange> Engine::send(std::string uri, Exchange exchange) {
   return impl_->send(std::move(uri), std::move(exchange));
 }

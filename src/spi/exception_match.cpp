@@ -168,6 +168,8 @@ std::optional<int> exception_distance(std::string_view written, const Error& err
 }
 
 ErrorKind kind_of_exception(std::string_view class_name) {
+  for (int kind = 0; kind <= static_cast<int>(ErrorKind::bug); ++kind)
+    if (to_string(static_cast<ErrorKind>(kind)) == class_name) return static_cast<ErrorKind>(kind);
   const JavaClass* const entry = find_class(class_name);
   return entry ? entry->thrown : ErrorKind::rejected;
 }

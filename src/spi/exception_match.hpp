@@ -30,7 +30,7 @@ inline bool matches_exception(std::string_view written, const Error& error) {
 }
 
 // The kind of an error that a route throws with this class name: java.net.ConnectException is
-// not_connected. Classes without a counterpart are `rejected`.
+// not_connected, and our own kinds are themselves. Classes without a counterpart are `rejected`.
 ErrorKind kind_of_exception(std::string_view class_name);
 
 }  // namespace drom

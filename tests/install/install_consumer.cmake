@@ -1,7 +1,8 @@
-# Test install_consumer: installs into a private prefix, then configures, builds and runs each project
-# of DROM_CONSUMERS with find_package(dromedary) alone.
-set(DROM_CONSUMERS ${CMAKE_SOURCE_DIR}/tests/install CACHE STRING
-  "Projects that must build against the installed package; each makes the program `consumer`")
+# Test install_consumer: installs into a private prefix, then configures and builds each project of
+# DROM_CONSUMERS with find_package(dromedary) alone, into install_consumer/<folder name>. A program of
+# the name `consumer` is run as well.
+set(DROM_CONSUMERS ${CMAKE_SOURCE_DIR}/tests/install ${CMAKE_SOURCE_DIR}/examples/quickstart_cpp
+  CACHE STRING "Projects that must build against the installed package")
 
 add_test(NAME install_consumer COMMAND ${CMAKE_COMMAND}
   -D BUILD_DIR=${CMAKE_BINARY_DIR}
@@ -10,4 +11,4 @@ add_test(NAME install_consumer COMMAND ${CMAKE_COMMAND}
   -D SANITIZE=${DROM_SANITIZE}
   "-D CONSUMERS=${DROM_CONSUMERS}"
   -P ${CMAKE_CURRENT_LIST_DIR}/run_consumer.cmake)
-set_tests_properties(install_consumer PROPERTIES LABELS repository)
+set_tests_properties(install_consumer PROPERTIES LABELS repository FIXTURES_SETUP installed)

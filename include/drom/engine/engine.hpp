@@ -67,6 +67,9 @@ class Engine {
   // left it; errors are on the exchange.
   async<Exchange> send(std::string uri, Exchange exchange);
   Exchange send_now(std::string uri, Exchange exchange);
+  // Runs one exchange through the steps of a route, past its source: how tests feed routes whose source
+  // is a socket or a broker. Fails with kind config when there is no such route.
+  Exchange run_route_now(std::string_view id, Exchange exchange);
   // Drives the shard until `work` has ended.
   void run_now(async<> work);
   // Drives the shard until `ready` holds or `timeout` of the engine's clock has passed.

@@ -37,6 +37,7 @@ TEST(HttpText, MatchesMediaTypesWithoutTheirParameters) {
 
 TEST(HttpText, UnderstandsWhatAnAcceptHeaderRefuses) {
   EXPECT_TRUE(accepts("", "application/json"));
+  EXPECT_TRUE(accepts("text/html", ""));  // a route that does not say what it produces
   EXPECT_TRUE(accepts("text/html, */*;q=0.1", "application/json"));
   EXPECT_TRUE(accepts("application/*", "application/json"));
   EXPECT_FALSE(accepts("text/html", "application/json"));

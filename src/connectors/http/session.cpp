@@ -15,8 +15,8 @@ using ErrorCode = boost::system::error_code;
 constexpr size_t kInlineBytesMax = 16 * 1024;
 // What is read and thrown away before a connection with unread input is closed: closing at once
 // would reset it and could destroy the answer on its way.
-constexpr size_t kLingerBytesMax = 4 * 1024 * 1024;
-constexpr milliseconds kLinger = std::chrono::seconds(2);
+constexpr size_t kLingerBytesMax = 64 * 1024 * 1024;
+constexpr milliseconds kLinger = std::chrono::seconds(5);
 
 void append_number(std::string& out, uint64_t number) {
   std::array<char, 20> digits;
