@@ -2,7 +2,7 @@
 #include <cstdio>
 
 #include "app/cli/common.hpp"
-#include "app/route_test.hpp"
+#include "app/text_tests.hpp"
 
 namespace drom::cli {
 namespace {

@@ -1,4 +1,4 @@
-#include "app/route_test.hpp"
+#include "app/text_tests.hpp"
 
 #include <filesystem>
 #include <fstream>
