@@ -1,10 +1,13 @@
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
 #include <cmath>
 #include <cstdlib>
 
 #include "drom/base/json.hpp"
-#include "sql/database_conformance.hpp"
+#include "sql/database_fixture.hpp"
 #include "sql/postgres/pg_error.hpp"
 #include "sql/postgres/pg_values.hpp"
 #include "sql/postgres/postgres_database.hpp"
@@ -14,7 +17,8 @@ namespace {
 
 namespace asio = boost::asio;
 
-const char* const kMissing = "DROM_TEST_POSTGRES (a libpq conninfo) is not set: PostgreSQL is not tested";
+const char* const kMissing =
+    "DROM_TEST_POSTGRES (a libpq conninfo) is not set: PostgreSQL is not tested";
 
 // A schema of its own for one test, made and dropped by plain libpq.
 class PostgresSchema final : public TestDatabase {
@@ -37,7 +41,8 @@ class PostgresSchema final : public TestDatabase {
     EXPECT_TRUE(check_options(options));
     return options;
   }
-  std::shared_ptr<Database> connect(testing::Harness& harness, size_t places, milliseconds patience) override {
+  std::shared_ptr<Database> connect(testing::Harness& harness, size_t places,
+                                    milliseconds patience) override {
     PostgresOptions o = options();
     o.pool_size = places;
     o.acquire_timeout = patience;
@@ -48,7 +53,8 @@ class PostgresSchema final : public TestDatabase {
     EXPECT_EQ(PQstatus(connection), CONNECTION_OK) << PQerrorMessage(connection);
     PQsetNoticeProcessor(connection, [](void*, const char*) {}, nullptr);
     PGresult* result = PQexec(connection, sql.c_str());
-    EXPECT_TRUE(PQresultStatus(result) == PGRES_COMMAND_OK || PQresultStatus(result) == PGRES_TUPLES_OK)
+    EXPECT_TRUE(PQresultStatus(result) == PGRES_COMMAND_OK ||
+                PQresultStatus(result) == PGRES_TUPLES_OK)
         << PQerrorMessage(connection);
     PQclear(result);
     PQfinish(connection);
@@ -100,7 +106,8 @@ TEST_F(PostgresTest, ReadsItsTypes) {
   EXPECT_TRUE(std::isnan(*one("SELECT 'NaN'::float8").as_real()));
   EXPECT_EQ(*one("SELECT 1.10::numeric").as_decimal(), Decimal{"1.10"});
   EXPECT_EQ(one("SELECT 'NaN'::numeric"), Value("NaN"));
-  EXPECT_EQ(to_json(one(R"(SELECT '{"b": [1, 2.50], "a": null}'::json)")), R"({"b":[1,2.50],"a":null})");
+  EXPECT_EQ(to_json(one(R"(SELECT '{"b": [1, 2.50], "a": null}'::json)")),
+            R"({"b":[1,2.50],"a":null})");
   EXPECT_TRUE(one(R"(SELECT '{"a": 1, "a": 2}'::json)").is_text());
   EXPECT_EQ(to_iso8601(*one("SELECT timestamptz '2026-11-30 13:00:00.5+01'").as_time()),
             "2026-11-30T12:00:00.500Z");
@@ -164,18 +171,21 @@ TEST_F(PostgresTest, ReportsASessionThatIsKilledInATransaction) {
 
 async<> run_into(Database& database, std::string sql, std::optional<Result<Rows>>& out) {
   List none;
-  Result<Rows> rows = co_await database.execute(std::move(sql), std::move(none));
+  Result<Rows> rows = co_await database.execute(std::move(sql), none);
   out.emplace(std::move(rows));
 }
 
 TEST_F(PostgresTest, ReportsASessionThatIsKilledInAStatement) {
   std::optional<Result<Rows>> out;
   harness.spawn(run_into(*database, "SELECT pg_sleep(600) AS killed_in_a_statement", out));
-  while (one("SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE 'SELECT pg_sleep(600) AS "
+  while (one("SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE 'SELECT "
+             "pg_sleep(600) AS "
              "killed_in_a%'") != Value(1)) {
   }
-  schema->admin("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE query LIKE 'SELECT pg_sleep(600) "
-                "AS killed_in_a%' AND pid <> pg_backend_pid()");
+  schema->admin(
+      "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE query LIKE 'SELECT "
+      "pg_sleep(600) "
+      "AS killed_in_a%' AND pid <> pg_backend_pid()");
   while (!out) one("SELECT 1");
   ASSERT_FALSE(*out);
   EXPECT_EQ(out->error().kind, ErrorKind::not_connected);
@@ -187,7 +197,8 @@ TEST_F(PostgresTest, ReportsASessionThatIsKilledInAStatement) {
 TEST_F(PostgresTest, CannotTellTheOutcomeWhenTheSessionDiesAtTheCommit) {
   run("CREATE TABLE t (id BIGINT)");
   run("CREATE FUNCTION die() RETURNS trigger LANGUAGE plpgsql AS "
-      "$$ BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); PERFORM pg_sleep(600); RETURN NULL; END $$");
+      "$$ BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); PERFORM pg_sleep(600); RETURN "
+      "NULL; END $$");
   run("CREATE CONSTRAINT TRIGGER die AFTER INSERT ON t DEFERRABLE INITIALLY DEFERRED FOR EACH ROW "
       "EXECUTE FUNCTION die()");
   auto transaction = harness.run(database->begin());
@@ -210,9 +221,8 @@ TEST_F(PostgresTest, IsTransientWhenTheServerBreaksADeadlock) {
   bool a_done = false;
   struct Work {
     static async<> update(Transaction& t, bool& done) {
-      List none;
-      const Result<Rows> rows =
-          co_await t.execute("UPDATE t SET n = 1 WHERE id = 2", std::move(none));
+      const List none;
+      const Result<Rows> rows = co_await t.execute("UPDATE t SET n = 1 WHERE id = 2", none);
       done = rows.ok();
     }
   };
@@ -246,7 +256,8 @@ TEST_F(PostgresTest, CannotConnectWhereNobodyListensAndKeepsThePasswordToItself)
   const Result<void> opened = harness.run(nowhere->open());
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().kind, ErrorKind::not_connected);
-  EXPECT_EQ(opened.error().message().find("hunter2"), std::string::npos) << opened.error().message();
+  EXPECT_EQ(opened.error().message().find("hunter2"), std::string::npos)
+      << opened.error().message();
   harness.run(nowhere->close());
 }
 
@@ -263,9 +274,11 @@ TEST_F(PostgresTest, NeverReusesASessionWhoseStatementWasCancelled) {
   asio::cancellation_signal cancel;
   bool ended = false;
   std::optional<Result<Rows>> out;
-  asio::co_spawn(harness.io(), run_into(*single, "SELECT pg_sleep(600) AS cancelled_statement", out),
-                 asio::bind_cancellation_slot(cancel.slot(), [&](std::exception_ptr) { ended = true; }));
-  while (one("SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE 'SELECT pg_sleep(600) AS "
+  asio::co_spawn(
+      harness.io(), run_into(*single, "SELECT pg_sleep(600) AS cancelled_statement", out),
+      asio::bind_cancellation_slot(cancel.slot(), [&](std::exception_ptr) { ended = true; }));
+  while (one("SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE 'SELECT "
+             "pg_sleep(600) AS "
              "cancelled_st%'") != Value(1)) {
   }
   cancel.emit(asio::cancellation_type::terminal);
@@ -275,11 +288,11 @@ TEST_F(PostgresTest, NeverReusesASessionWhoseStatementWasCancelled) {
   ASSERT_TRUE(after);
   EXPECT_NE(before->rows.at(0)[0], after->rows.at(0)[0]);
   harness.run(single->close());
-  schema->admin("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'SELECT pg_sleep(600) AS "
-                "cancelled_st%' AND pid <> pg_backend_pid()");
+  schema->admin(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'SELECT "
+      "pg_sleep(600) AS "
+      "cancelled_st%' AND pid <> pg_backend_pid()");
 }
-
-// --- LISTEN and NOTIFY --------------------------------------------------------------------------
 
 async<> wait_for(Database& database, std::string channel, bool& woken) {
   co_await database.wait(std::move(channel), milliseconds::max());
@@ -290,7 +303,8 @@ TEST_F(PostgresTest, WakesAWaiterInAnotherProcess) {
   PostgresOptions options = schema->options();
   options.instance = "another process";
   const auto other = open(options);
-  const std::string channel = options.keywords.back().second;  // differs per test, has odd characters
+  const std::string channel =
+      options.keywords.back().second;  // differs per test, has odd characters
   bool woken = false;
   harness.spawn(wait_for(*database, channel, woken));
   // The first wake-up tells that it listens now; look, then wait again.
@@ -309,8 +323,8 @@ TEST_F(PostgresTest, ListensAgainAfterItsSessionWasKilled) {
   bool woken = false;
   harness.spawn(wait_for(*database, channel, woken));
   while (!woken) one("SELECT 1");
-  const std::string listener =
-      "FROM pg_stat_activity WHERE query LIKE 'LISTEN \"drom_" + channel + "\"' AND pid <> pg_backend_pid()";
+  const std::string listener = "FROM pg_stat_activity WHERE query LIKE 'LISTEN \"drom_" + channel +
+                               "\"' AND pid <> pg_backend_pid()";
   EXPECT_EQ(one("SELECT count(*) " + listener), Value(1));
   woken = false;
   harness.spawn(wait_for(*database, channel, woken));
@@ -336,8 +350,6 @@ TEST_F(PostgresTest, DoesNotWakeItselfTwice) {
   EXPECT_TRUE(third);
 }
 
-// --- without a server ---------------------------------------------------------------------------
-
 TEST(PgError, MapsTheClassesOfSqlstate) {
   EXPECT_EQ(pg_error("23505", "duplicate key", "").kind, ErrorKind::rejected);
   EXPECT_EQ(pg_error("42601", "syntax error", "").kind, ErrorKind::rejected);
@@ -349,7 +361,8 @@ TEST(PgError, MapsTheClassesOfSqlstate) {
   EXPECT_EQ(pg_error("08006", "connection failure", "").kind, ErrorKind::not_connected);
   EXPECT_EQ(pg_error("08P01", "protocol violation", "").kind, ErrorKind::rejected);
   EXPECT_EQ(pg_error("53100", "disk full", "").kind, ErrorKind::transient);
-  EXPECT_EQ(pg_error("0A000", "cached plan must not change result type", "").kind, ErrorKind::transient);
+  EXPECT_EQ(pg_error("0A000", "cached plan must not change result type", "").kind,
+            ErrorKind::transient);
   EXPECT_EQ(pg_error("0A000", "not supported", "").kind, ErrorKind::rejected);
 }
 
