@@ -1,17 +1,16 @@
 #include "connectors/http/client.hpp"
 
 #include <gtest/gtest.h>
-#include <sys/socket.h>
 
 #include <boost/asio/buffer.hpp>
 
-#include "connectors/http/http_test_support.hpp"
+#include "support/harness.hpp"
 
 namespace drom::http {
 namespace {
 
 using boost::asio::ip::tcp;
-using testing::Harness;
+using drom::testing::Harness;
 
 // A server of raw bytes: answers the n-th request of all connections with the n-th script line. ""
 // ends the connection instead.

@@ -1,10 +1,11 @@
 #include <gtest/gtest.h>
 
 #include "connectors/http/http.hpp"
-#include "connectors/http/http_test_support.hpp"
 #include "connectors/http/server.hpp"
 #include "drom/base/json.hpp"
 #include "support/endpoints.hpp"
+#include "support/raw_http.hpp"
+#include "support/test_certificate.hpp"
 
 namespace drom::http {
 namespace {
@@ -12,10 +13,10 @@ namespace {
 using drom::testing::make_endpoint;
 using drom::testing::Options;
 using drom::testing::try_endpoint;
-using testing::Harness;
-using testing::RawClient;
-using testing::RawReply;
-using testing::TestCertificate;
+using drom::testing::Harness;
+using drom::testing::RawClient;
+using drom::testing::RawReply;
+using drom::testing::TestCertificate;
 
 // Runs a consumer as the engine does: polls, lets `work` act, settles. Ends when the consumer stops.
 async<> serve(Consumer& consumer, std::function<Outcome(Exchange&)> work, bool& stopping) {

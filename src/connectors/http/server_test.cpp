@@ -2,15 +2,15 @@
 
 #include <gtest/gtest.h>
 
-#include "connectors/http/http_test_support.hpp"
+#include "support/raw_http.hpp"
 
 namespace drom::http {
 namespace {
 
 using std::chrono::seconds;
-using testing::Harness;
-using testing::RawClient;
-using testing::RawReply;
+using drom::testing::Harness;
+using drom::testing::RawClient;
+using drom::testing::RawReply;
 
 // Answers at once, or keeps requests until the test answers.
 class TestSink final : public RequestSink {

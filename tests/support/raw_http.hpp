@@ -1,10 +1,8 @@
-// For the tests of this folder: a client of raw bytes on the loopback interface, and a self-signed
-// certificate made on the spot. The test's own thread drives both sides.
+// A client of raw bytes on the loopback interface, for what no decent client would send. The test's
+// own thread drives both sides.
 #pragma once
 
-#include <fcntl.h>
 #include <poll.h>
-#include <unistd.h>
 
 #include <boost/asio/ip/tcp.hpp>
 #include <functional>
@@ -12,9 +10,7 @@
 
 #include "support/harness.hpp"
 
-namespace drom::http::testing {
-
-using drom::testing::Harness;
+namespace drom::testing {
 
 // What an HTTP answer looks like to a test.
 struct RawReply {
@@ -113,18 +109,4 @@ class RawClient {
   bool ended_ = false;
 };
 
-// A fresh folder with cert.pem and key.pem for `host` (an address or a name), removed at the end.
-class TestCertificate {
- public:
-  explicit TestCertificate(const std::string& host);
-  ~TestCertificate();
-  TestCertificate(const TestCertificate&) = delete;
-  TestCertificate& operator=(const TestCertificate&) = delete;
-  std::string certificate() const { return folder_ + "/cert.pem"; }
-  std::string key() const { return folder_ + "/key.pem"; }
-
- private:
-  std::string folder_;
-};
-
-}  // namespace drom::http::testing
+}  // namespace drom::testing
