@@ -252,7 +252,7 @@ TEST_F(ErrorPolicyTest, TheDeadLetterEndpointGetsTheMessageOnce) {
   failing_step(9);
   FakeProducer dead;
   policy_.redelivery.maximum_redeliveries = 1;
-  policy_.dead_letter.emplace();
+  policy_.dead_letter = RoutePolicy::DeadLetter();
   policy_.dead_letter->producer = &dead;
   const Exchange out = run();
   EXPECT_EQ(out.flow, Flow::stopped);
@@ -262,7 +262,7 @@ TEST_F(ErrorPolicyTest, TheDeadLetterEndpointGetsTheMessageOnce) {
 TEST_F(ErrorPolicyTest, TheDeadLetterEndpointMayAskForTheOriginal) {
   failing_step(1);
   FakeProducer dead;
-  policy_.dead_letter.emplace();
+  policy_.dead_letter = RoutePolicy::DeadLetter();
   policy_.dead_letter->producer = &dead;
   policy_.dead_letter->use_original_message = true;
   run();
@@ -274,7 +274,7 @@ TEST_F(ErrorPolicyTest, AFailingDeadLetterEndpointKeepsTheMessageWithItsSource) 
   failing_step(1);
   FakeProducer dead;
   dead.broken = true;
-  policy_.dead_letter.emplace();
+  policy_.dead_letter = RoutePolicy::DeadLetter();
   policy_.dead_letter->producer = &dead;
   policy_.dead_letter->uri = "file:dead";
   const Exchange out = run();
