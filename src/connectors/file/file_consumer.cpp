@@ -255,6 +255,8 @@ bool FileConsumer::stands_still(const FileInfo& file, SteadyTime now) {
     if (seen.since == SteadyTime()) seen.since += nanoseconds(1);
   }
   if (file.size < o_.min_length || now - seen.since < o_.check_interval) return false;
+  // Without a minimum the two clocks, ours and the file server's, need not agree.
+  if (o_.min_age == milliseconds(0)) return true;
   const auto wall_ms = std::chrono::floor<milliseconds>(s_.clock.wall().time_since_epoch());
   return wall_ms - milliseconds(file.modified_ms) >= o_.min_age;
 }

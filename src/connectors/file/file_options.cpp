@@ -60,14 +60,6 @@ Result<void> read_target(const Config& config, const char* name, std::optional<T
   return {};
 }
 
-Result<void> read_expression(const Config& config, const char* name, ExpressionPtr& out) {
-  if (!config.has(name)) return {};
-  Result<ExpressionPtr> compiled = simple_option(name, config.text(name));
-  if (!compiled) return compiled.error();
-  out = std::move(*compiled);
-  return {};
-}
-
 Result<std::optional<mode_t>> read_mode(const Config& config, const char* name) {
   if (!config.has(name)) return std::optional<mode_t>();
   const std::string& text = config.text(name);
@@ -116,8 +108,7 @@ Result<void> read_outcome(const Config& config, ConsumerOptions& out) {
 }
 
 Result<void> read_idempotent(const Config& config, BuildContext& context, ConsumerOptions& out) {
-  const Result<void> key = read_expression(config, "idempotentKey", out.idempotent_key);
-  if (!key) return key;
+  out.idempotent_key = config.expression("idempotentKey");
   const bool wanted = config.given("idempotent") ? config.flag("idempotent") : out.noop;
   if (!wanted) return {};
   if (!config.has("idempotentRepository")) {
@@ -184,7 +175,7 @@ Result<ConsumerOptions> consumer_options(const Config& config, BuildContext& con
   Result<void> read = read_sort(config.text("sortBy"), out.scan);
   if (read) read = read_filter(config, out.scan.filter);
   if (read) read = read_outcome(config, out);
-  if (read) read = read_expression(config, "fileName", out.file_name);
+  out.file_name = config.expression("fileName");
   if (read) read = read_idempotent(config, context, out);
   if (!read) return read.error();
   Result<DoneName> done = DoneName::parse(config.text("doneFileName"));
@@ -205,8 +196,8 @@ Result<ProducerOptions> producer_options(const Config& config) {
   out.transacted = config.flag("transacted");
   if (out.temp_prefix.find('/') != std::string::npos)
     return config_error("tempPrefix '" + out.temp_prefix + "' names a folder");
-  Result<void> read = read_expression(config, "fileName", out.file_name);
-  if (read) read = read_target(config, "moveExisting", out.move_existing);
+  out.file_name = config.expression("fileName");
+  const Result<void> read = read_target(config, "moveExisting", out.move_existing);
   if (!read) return read.error();
   if (out.exist == FileExist::move && !out.move_existing)
     return config_error("fileExist=Move needs moveExisting", "for example moveExisting=old");

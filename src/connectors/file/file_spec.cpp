@@ -10,6 +10,13 @@ OptionSpec text(std::string name, std::string doc, std::string example, std::str
           .example = std::move(example)};
 }
 
+OptionSpec expression(std::string name, std::string doc, std::string example) {
+  return {.name = std::move(name),
+          .type = OptionType::expression,
+          .doc = std::move(doc),
+          .example = std::move(example)};
+}
+
 OptionSpec flag(std::string name, std::string doc, std::string fallback = "false") {
   return {.name = std::move(name),
           .type = OptionType::boolean,
@@ -41,11 +48,11 @@ void add_common(std::vector<OptionSpec>& out) {
                  .required = true,
                  .path = true});
   out.push_back(flag("autoCreate", "Whether missing folders are created.", "true"));
-  out.push_back(text("fileName",
-                     "Producer: the name of the file, a text or a simple expression; without it the id "
-                     "of the exchange. Consumer: only this file is read. A header never chooses the "
-                     "file unless it stands in this expression.",
-                     "order-${header.orderId}.json"));
+  out.push_back(expression("fileName",
+                           "Producer: the name of the file, a text or a simple expression; without it "
+                           "the id of the exchange. Consumer: only this file is read. A header never "
+                           "chooses the file unless it stands in this expression.",
+                           "order-${header.orderId}.json"));
   out.push_back(text("doneFileName",
                      "Consumer: a file is read only when this file stands beside it. Producer: this "
                      "empty file is written last. A fixed name, or one with ${file:name} or "
@@ -149,10 +156,10 @@ void add_content(std::vector<OptionSpec>& out) {
   out.push_back(number("maxBodySize", OptionType::size,
                        "Larger files are not read: their exchange fails with kind data.", "64MB", "1GB", 1));
   out.push_back(flag("idempotent", "Whether a file that was handled once is not read again."));
-  out.push_back(text("idempotentKey",
-                     "Simple expression for what makes a file the same; without it the absolute path. "
-                     "Fixed when the file is taken, whatever the route does to the headers.",
-                     "${file:name}-${file:modified}"));
+  out.push_back(expression("idempotentKey",
+                           "What makes a file the same; without it the absolute path. Fixed when the "
+                           "file is taken, whatever the route does to the headers.",
+                           "${file:name}-${file:modified}"));
   out.push_back({.name = "idempotentRepository",
                  .type = OptionType::reference,
                  .doc = "The bean that remembers handled files; without it the last 100000 are kept in "

@@ -13,14 +13,14 @@ std::string without_end_slash(std::string_view text) {
   return std::string(text);
 }
 
-}  // namespace
-
-Result<ExpressionPtr> simple_option(std::string_view option, std::string_view text) {
+Result<ExpressionPtr> compiled(std::string_view option, std::string_view text) {
   ExpressionError error;
-  ExpressionPtr compiled = compile_expression("simple", text, ExpressionUse::value, error);
-  if (!compiled) return Error(ErrorKind::config, std::string(option) + ": " + error.what, error.hint);
-  return compiled;
+  ExpressionPtr out = compile_expression("simple", text, ExpressionUse::value, error);
+  if (!out) return Error(ErrorKind::config, std::string(option) + ": " + error.what, error.hint);
+  return out;
 }
+
+}  // namespace
 
 Result<Target> Target::parse(std::string_view option, std::string_view text) {
   Target out;
@@ -30,7 +30,7 @@ Result<Target> Target::parse(std::string_view option, std::string_view text) {
     const size_t slash = text.substr(0, dynamic).rfind('/');
     const size_t split = slash == std::string_view::npos ? 0 : slash + 1;
     folder = without_end_slash(text.substr(0, split));
-    Result<ExpressionPtr> rest = simple_option(option, text.substr(split));
+    Result<ExpressionPtr> rest = compiled(option, text.substr(split));
     if (!rest) return rest.error();
     out.rest_ = std::move(*rest);
   }

@@ -31,7 +31,4 @@ class Target {
   ExpressionPtr rest_;
 };
 
-// Compiles `text` as simple; errors are of kind config and name the option.
-Result<ExpressionPtr> simple_option(std::string_view option, std::string_view text);
-
 }  // namespace drom::file

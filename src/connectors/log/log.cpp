@@ -186,7 +186,7 @@ Result<std::unique_ptr<Endpoint>> make_log(const Config& config, BuildContext& c
 
 }  // namespace
 
-void register_log(Registry& registry) {
+void register_log_component(Registry& registry) {
   ComponentInfo info;
   info.scheme = "log";
   info.spec = log_spec;

@@ -6,6 +6,7 @@ namespace drom {
 
 class Registry;
 
-void register_log(Registry& registry);
+// Not register_log: that is the log step.
+void register_log_component(Registry& registry);
 
 }  // namespace drom

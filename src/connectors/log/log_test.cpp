@@ -15,7 +15,7 @@ using testing::send;
 
 class LogComponent : public ::testing::Test {
  protected:
-  LogComponent() { register_log(harness.registry()); }
+  LogComponent() { register_log_component(harness.registry()); }
 
   // The lines that one exchange leaves behind.
   std::vector<std::string> lines(Exchange exchange, Options options) {
