@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Runs ctest over a build folder and counts single test cases: a GoogleTest program counts with its
 cases (it leaves them as XML in test-results/), any other test as one. The last line is
-`N passed, N failed`. Exits non-zero when a test failed or none ran; under DROM_CI a skipped test and
-a server that did not start count as failed."""
+`N passed, N failed`. Exits non-zero when a test failed or none ran; under DROM_CI a server that did
+not start counts as failed (tests that need it fail by themselves then)."""
 
 import argparse
 import os
@@ -52,8 +52,6 @@ def summarize(junit: Path, reports: Path, servers_failed, ci: bool):
     for test in ElementTree.parse(junit).getroot().iter("testcase"):
         name = test.get("name")
         results += cases_of_ctest(name, test.get("status"), reports / f"{name}.xml")
-    if ci:
-        results = [(name, "failed" if outcome == "skipped" else outcome) for name, outcome in results]
     return results
 
 

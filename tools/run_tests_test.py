@@ -56,12 +56,12 @@ class RunTestsTest(unittest.TestCase):
     def test_no_test_is_no_success(self):
         self.assertEqual(self.count(""), ("0 passed, 0 failed", 1))
 
-    def test_ci_allows_no_skips(self):
+    def test_a_skipped_test_is_shown_and_is_no_failure(self):
         junit = '<testcase name="unit.a" status="run"/>'
         report = ('<testsuites><testcase name="A" classname="S" status="run" result="completed"/>'
                   '<testcase name="C" classname="S" status="run" result="skipped"/></testsuites>')
         self.assertEqual(self.count(junit, {"unit.a": report}), ("1 passed, 0 failed, 1 skipped", 0))
-        self.assertEqual(self.count(junit, {"unit.a": report}, ci=True), ("1 passed, 1 failed", 1))
+        self.assertEqual(self.count(junit, {"unit.a": report}, ci=True), ("1 passed, 0 failed, 1 skipped", 0))
 
     def test_a_server_that_did_not_start_fails_ci(self):
         junit = '<testcase name="lint" status="run"/>'

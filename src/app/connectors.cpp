@@ -25,7 +25,7 @@ void register_builtin(Registry& registry) {
   register_direct(registry);
   register_file(registry);
   register_http(registry);
-  register_log(registry);
+  register_log_component(registry);
   register_mock(registry);
   register_outbox(registry);
   register_seda(registry);

@@ -107,14 +107,14 @@ class TestFile {
     bool fine = true;
     for (const YamlEntry& entry : node.entries) {
       if (std::find(keys.begin(), keys.end(), entry.name) != keys.end()) continue;
-      problems_.error("E0303", entry.name_where, "unknown key '" + entry.name + "' in " + what,
+      problems_.error("E0201", entry.name_where, "unknown key '" + entry.name + "' in " + what,
                       did_you_mean(entry.name, keys));
       fine = false;
     }
     return fine;
   }
   bool wrong(const Location& where, std::string what) {
-    problems_.error("E0302", where, std::move(what));
+    problems_.error("E0306", where, std::move(what));
     return false;
   }
 

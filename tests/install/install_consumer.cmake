@@ -1,8 +1,7 @@
 # Test install_consumer: installs into a private prefix, then configures and builds each project of
 # DROM_CONSUMERS with find_package(dromedary) alone, into install_consumer/<folder name>. A program of
 # the name `consumer` is run as well.
-set(DROM_CONSUMERS ${CMAKE_SOURCE_DIR}/tests/install ${CMAKE_SOURCE_DIR}/examples/quickstart_cpp
-  CACHE STRING "Projects that must build against the installed package")
+set(DROM_CONSUMERS ${CMAKE_SOURCE_DIR}/tests/install ${CMAKE_SOURCE_DIR}/examples/quickstart_cpp)
 
 add_test(NAME install_consumer COMMAND ${CMAKE_COMMAND}
   -D BUILD_DIR=${CMAKE_BINARY_DIR}
