@@ -11,6 +11,7 @@
 #include "drom/rt/manual_clock.hpp"
 #include "engine/builder.hpp"
 #include "observe/spd_log.hpp"
+#include "rt/lane.hpp"
 #include "rt/real_clock.hpp"
 
 namespace drom {
@@ -228,7 +229,7 @@ T Engine::Impl::drive(async<T> work) {
   while (!done) {
     if (manual && io.poll_one() == 0) {
       const auto due = manual->next_due();
-      if (due) {
+      if (due && lane_calls_in_flight(io) == 0) {
         manual->advance(*due);
       } else {
         io.run_one();
@@ -343,13 +344,16 @@ bool Engine::drive_until(const std::function<bool()>& ready, milliseconds timeou
       io.run_one_for(std::min(left, milliseconds(50)));
       continue;
     }
+    if (lane_calls_in_flight(io) > 0) {
+      io.run_one_for(milliseconds(50));
+      continue;
+    }
     const auto due = impl_->manual->next_due();
     if (due && *due <= left) {
       impl_->manual->advance(*due);
-    } else if (due || io.stopped()) {
-      return ready();
     } else {
-      io.run_one_for(milliseconds(50));
+      // Nothing more is due within the time asked for.
+      impl_->manual->advance(left);
     }
   }
   return true;

@@ -38,7 +38,30 @@ class HandlerWaiter final : public Waiter {
 // Keeps the io_context running while the lane still owes it an answer.
 using Guard = asio::executor_work_guard<asio::io_context::executor_type>;
 
+// How many callers of one shard wait for lanes: kept with its io_context. Shard thread.
+class LaneActivity final : public asio::execution_context::service {
+ public:
+  static inline asio::execution_context::id id;
+  explicit LaneActivity(asio::execution_context& owner) : service(owner) {}
+  size_t calls = 0;
+
+ private:
+  void shutdown() override {}
+};
+
+class CountedCall {
+ public:
+  explicit CountedCall(asio::io_context& io) : activity_(asio::use_service<LaneActivity>(io)) { ++activity_.calls; }
+  ~CountedCall() { --activity_.calls; }
+  CountedCall(const CountedCall&) = delete;
+
+ private:
+  LaneActivity& activity_;
+};
+
 }  // namespace
+
+size_t lane_calls_in_flight(asio::io_context& shard) { return asio::use_service<LaneActivity>(shard).calls; }
 
 struct Lane::State {
   // Either a job that somebody waits for, or work alone.
@@ -114,6 +137,7 @@ void Lane::push(std::function<void()> work) {
 }
 
 async<> Lane::run(Job& job) {
+  const CountedCall counted(state_->shard);
   auto start = [state = state_.get(), &job](auto handler) {
     State::Entry entry;
     entry.job = &job;

@@ -12,6 +12,7 @@
 
 #include "drom/rt/manual_clock.hpp"
 #include "drom/spi/build_context.hpp"
+#include "rt/lane.hpp"
 
 namespace drom::testing {
 
@@ -63,10 +64,14 @@ class Harness final : public BuildContext, public PropertySource, public EvalEnv
       if (e) std::rethrow_exception(e);
     });
   }
-  // Runs everything that is ready, without moving time.
+  // Runs everything that is ready, lanes included, without moving time.
   void settle() {
     io_.restart();
     io_.poll();
+    while (lane_calls_in_flight(io_) > 0) {
+      io_.run_one();
+      io_.poll();
+    }
   }
   // Moves manual time on in the steps that the sleepers ask for.
   void advance(milliseconds duration) {
@@ -181,7 +186,7 @@ class Harness final : public BuildContext, public PropertySource, public EvalEnv
       if (done()) break;
       const auto due = manual_clock.next_due();
       if (due && *due > time_limit) break;
-      if (due) {
+      if (due && lane_calls_in_flight(io_) == 0) {
         time_limit -= *due;
         manual_clock.advance(*due);
         continue;
