@@ -68,7 +68,7 @@ void define(Routes& routes) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  App app(argc, argv);
+  App app(argc, argv, {{"drom.http.port", "{{port:8080}}"}});
   define(app.routes());
   return app.run();
 }

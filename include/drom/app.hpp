@@ -35,7 +35,8 @@ std::shared_ptr<const PropertySource> load_properties(
 class App {
  public:
   explicit App(EngineOptions options = {});
-  App(int argc, char** argv);
+  // `defaults` are properties that -D and application.properties may replace.
+  App(int argc, char** argv, Named defaults = {});
 
   Engine& engine() { return *engine_; }
   Registry& registry() { return engine_->registry(); }

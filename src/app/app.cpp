@@ -21,13 +21,25 @@ std::optional<std::string> read_file(const std::string& name) {
   return text;
 }
 
+std::shared_ptr<PropertyTable> read_properties(const std::vector<std::pair<std::string, std::string>>& defines,
+                                               const std::vector<std::string>& folders, Diagnostics& diagnostics) {
+  auto table = std::make_shared<PropertyTable>(environment_variable);
+  for (const auto& [name, value] : defines) table->define(name, value);
+  for (const std::string& folder : folders) {
+    const std::string file = folder == "." ? "application.properties" : folder + "/application.properties";
+    const std::optional<std::string> text = read_file(file);
+    if (text) table->read(*text, file, diagnostics);
+  }
+  return table;
+}
+
 struct CommandLine {
   EngineOptions options;
   int error = 0;
 };
 
 // -D name=value, -Dname=value.
-CommandLine parse(int argc, char** argv) {
+CommandLine parse(int argc, char** argv, Named defaults) {
   CommandLine out;
   std::vector<std::pair<std::string, std::string>> defines;
   for (int i = 1; i < argc; ++i) {
@@ -48,7 +60,10 @@ CommandLine parse(int argc, char** argv) {
     defines.emplace_back(text.substr(0, equals), text.substr(equals + 1));
   }
   Diagnostics problems;
-  out.options.properties = load_properties(defines, {"."}, problems);
+  const auto table = read_properties(defines, {"."}, problems);
+  for (const auto& [name, value] : defaults)
+    if (!table->property(name)) table->define(name, value);
+  out.options.properties = table;
   std::fputs(problems.render().c_str(), stderr);
   if (problems.has_errors()) out.error = 78;
   return out;
@@ -60,8 +75,8 @@ App::App(EngineOptions options) : engine_(std::make_unique<Engine>(std::move(opt
   register_builtin(engine_->registry());
 }
 
-App::App(int argc, char** argv) {
-  CommandLine line = parse(argc, argv);
+App::App(int argc, char** argv, Named defaults) {
+  CommandLine line = parse(argc, argv, defaults);
   usage_error_ = line.error;
   engine_ = std::make_unique<Engine>(std::move(line.options));
   register_builtin(engine_->registry());
@@ -70,14 +85,7 @@ App::App(int argc, char** argv) {
 std::shared_ptr<const PropertySource> load_properties(
     const std::vector<std::pair<std::string, std::string>>& defines, const std::vector<std::string>& folders,
     Diagnostics& diagnostics) {
-  auto table = std::make_shared<PropertyTable>(environment_variable);
-  for (const auto& [name, value] : defines) table->define(name, value);
-  for (const std::string& folder : folders) {
-    const std::string file = folder == "." ? "application.properties" : folder + "/application.properties";
-    const std::optional<std::string> text = read_file(file);
-    if (text) table->read(*text, file, diagnostics);
-  }
-  return table;
+  return read_properties(defines, folders, diagnostics);
 }
 
 bool App::load(const std::string& file) {

@@ -599,8 +599,7 @@ TEST_P(OutboxDb, AFrozenRelayIsReplacedAfterItsLeaseAndRefusedWhenItWakes) {  //
   EXPECT_TRUE(all_sent());
   expect_key_order();
   // The zombie finishes its work; nothing it says counts any more.
-  run("UPDATE outbox_x SET status = 'due' WHERE id = 1");
-  run("UPDATE outbox_x SET available_at = now() + interval '1 hour' WHERE id = 1");
+  run("UPDATE outbox_x SET status = 'due', available_at = now() + interval '1 hour' WHERE id = 1");
   one.hold = false;
   std::vector<Receipt> receipts;
   for (Exchange& exchange : one.held) {
