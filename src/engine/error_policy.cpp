@@ -51,6 +51,11 @@ std::string attempts_text(int64_t attempts) {
 
 }  // namespace
 
+void forget_redelivery(Exchange& exchange) {
+  for (const char* name : {"CamelRedelivered", "CamelRedeliveryCounter", "CamelRedeliveryMaxCounter"})
+    exchange.message.headers.erase(name);
+}
+
 milliseconds redelivery_delay(const RedeliveryPolicy& policy, int64_t attempt, Rng& rng) {
   if (!policy.pattern.empty()) {
     milliseconds out{0};
@@ -163,7 +168,10 @@ async<> RoutePolicy::handle(Exchange& exchange, const Exchange* before, Step& st
     exchange.message.headers.set("CamelRedeliveryCounter", attempts);
     exchange.message.headers.set("CamelRedeliveryMaxCounter", policy.maximum_redeliveries);
     co_await run_one(step, exchange, inner);
-    if (!exchange.failed()) co_return;
+    if (!exchange.failed()) {
+      forget_redelivery(exchange);
+      co_return;
+    }
   }
 }
 

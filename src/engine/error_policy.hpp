@@ -33,6 +33,9 @@ struct RedeliveryPolicy {
 // The wait before redelivery `attempt` (from 1). Saturates; never above delay_max.
 milliseconds redelivery_delay(const RedeliveryPolicy& policy, int64_t attempt, Rng& rng);
 
+// Drops the headers that tell a step of its redelivery: they must not travel on with the message.
+void forget_redelivery(Exchange& exchange);
+
 // Options given in `config` over `base`. Reports a wrong delayPattern.
 RedeliveryPolicy redelivery_policy(const Config& config, RedeliveryPolicy base, Diagnostics& diagnostics);
 

@@ -137,9 +137,21 @@ TEST_F(ErrorPolicyTest, RunsTheFailedStepAgainFromItsCopy) {
   EXPECT_TRUE(out.running());
   EXPECT_EQ(attempts_, 3);
   EXPECT_EQ(out.message.body, Value("b!"));
-  EXPECT_EQ(*out.message.headers.find("CamelRedeliveryCounter"), Value(2));
   EXPECT_EQ(counters_.redelivered, 2U);
   EXPECT_EQ(elapsed(), milliseconds(2000));
+}
+
+TEST_F(ErrorPolicyTest, TheStepSeesTheCounterAndLaterStepsDoNot) {  // C49
+  Value seen;
+  step_ = Step(make_processor([&](Exchange& exchange) {
+    if (const Value* counter = exchange.message.headers.find("CamelRedeliveryCounter")) seen = *counter;
+    if (++attempts_ <= 2) exchange.fail(Error(ErrorKind::transient, "again"));
+  }));
+  policy_.redelivery.maximum_redeliveries = 3;
+  const Exchange out = run();
+  EXPECT_EQ(seen, Value(2));
+  EXPECT_EQ(out.message.headers.find("CamelRedeliveryCounter"), nullptr);
+  EXPECT_EQ(out.message.headers.find("CamelRedelivered"), nullptr);
 }
 
 TEST_F(ErrorPolicyTest, GivesUpAfterTheMaximumAndKeepsTheLastError) {

@@ -14,6 +14,9 @@ Scope RouteRunner::scope() {
 
 async<> RouteRunner::run_batch(Batch& batch) {
   Scope inner = scope();
+  // A message that a redelivered step has sent here starts afresh.
+  for (Exchange& exchange : batch)
+    if (!exchange.message.headers.empty()) forget_redelivery(exchange);
   if (wants_original_)
     for (Exchange& exchange : batch) exchange.original = std::make_shared<const Message>(exchange.message);
   co_await pipeline_->run(batch, inner);
