@@ -191,9 +191,7 @@ class Conversion final : public Node {
 
 NodePtr make_literal(Value value) { return std::make_unique<Literal>(std::move(value)); }
 
-NodePtr make_template(Nodes parts) {
-  return std::make_unique<Template>(std::move(parts));
-}
+NodePtr make_template(Nodes parts) { return std::make_unique<Template>(std::move(parts)); }
 
 NodePtr make_logic(Nodes operands, std::vector<Logic> operators) {
   return std::make_unique<LogicNode>(std::move(operands), std::move(operators));

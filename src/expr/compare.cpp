@@ -10,7 +10,6 @@
 namespace drom::expr {
 namespace {
 
-
 // A written number, split so that two of them can be compared digit by digit: the digits of
 // `whole` and `fraction` in a row, of which the first is not zero, times ten to the power of
 // `magnitude` minus their count.
@@ -183,9 +182,8 @@ std::optional<int> compare_values(const Value& a, const Value& b) {
 bool contains_value(const Value& whole, const Value& part, bool ignore_case) {
   if (whole.is_null() || part.is_null()) return whole.is_null() && part.is_null();
   if (const List* list = whole.as_list())
-    return std::any_of(list->begin(), list->end(), [&](const Value& item) {
-      return loosely_equal(item, part, ignore_case);
-    });
+    return std::any_of(list->begin(), list->end(),
+                       [&](const Value& item) { return loosely_equal(item, part, ignore_case); });
   if (const Object* object = whole.as_object()) {
     const std::string key = part.to_text();
     return std::any_of(object->begin(), object->end(), [&](const Object::Entry& entry) {

@@ -1,6 +1,6 @@
-// How `simple` compares values of different kinds. Numbers compare by value and exactly (no digit is
-// lost in a double); text that holds a number compares as a number with a number, and two texts of
-// digits compare as numbers, as in Camel ("0001" == "1").
+// How `simple` compares values of different kinds. Numbers compare by value and exactly (no digit
+// is lost in a double); text that holds a number compares as a number with a number, and two texts
+// of digits compare as numbers, as in Camel ("0001" == "1").
 #pragma once
 
 #include <optional>

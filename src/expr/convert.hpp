@@ -11,7 +11,17 @@
 namespace drom::expr {
 
 enum class TypeName : uint8_t {
-  text, integer, real, decimal, number, boolean, bytes, map, list, time, any
+  text,
+  integer,
+  real,
+  decimal,
+  number,
+  boolean,
+  bytes,
+  map,
+  list,
+  time,
+  any
 };
 
 // Accepts short names, java.lang/java.util names and primitives; nullopt when unknown.

@@ -48,7 +48,8 @@ bool add_offsets(std::string_view text, milliseconds& total) {
     const size_t end = std::min(text.find_first_of("+-", 1), text.size());
     const Result<milliseconds> part = parse_duration(text.substr(1, end - 1));
     int64_t sum = 0;
-    if (!part || __builtin_add_overflow(total.count(), minus ? -part->count() : part->count(), &sum))
+    if (!part ||
+        __builtin_add_overflow(total.count(), minus ? -part->count() : part->count(), &sum))
       return false;
     total = milliseconds(sum);
     text.remove_prefix(end);
@@ -59,7 +60,8 @@ bool add_offsets(std::string_view text, milliseconds& total) {
 Result<WallTime> time_in(const Value* value, const std::string& name) {
   if (!value || value->is_null()) return data_error("there is no date in '" + name + "'");
   const Result<Value> time = convert(*value, TypeName::time);
-  if (!time) return data_error("'" + name + "' holds no date: " + time.error().what, time.error().hint);
+  if (!time)
+    return data_error("'" + name + "' holds no date: " + time.error().what, time.error().hint);
   return *time->as_time();
 }
 
@@ -128,7 +130,8 @@ class FormattedDate final : public Node {
 
 }  // namespace
 
-bool DateCommand::parse(std::string_view text, DateCommand& out, std::string& what, std::string& hint) {
+bool DateCommand::parse(std::string_view text, DateCommand& out, std::string& what,
+                        std::string& hint) {
   const size_t begin = offsets_begin(text);
   if (!add_offsets(text.substr(begin), out.shift)) {
     what = "'" + std::string(text.substr(begin)) + "' is no offset of a date";

@@ -12,8 +12,8 @@ constexpr std::string_view kLetters = "GyYMLwWDdFEuaHkKhmsSzZX";
 constexpr std::array<std::string_view, 12> kMonths = {
     "January", "February", "March",     "April",   "May",      "June",
     "July",    "August",   "September", "October", "November", "December"};
-constexpr std::array<std::string_view, 7> kWeekdays = {
-    "Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"};
+constexpr std::array<std::string_view, 7> kWeekdays = {"Sunday",   "Monday", "Tuesday", "Wednesday",
+                                                       "Thursday", "Friday", "Saturday"};
 
 // A moment on the clock and the calendar of one zone.
 struct Local {
@@ -71,7 +71,8 @@ int week_of_year(const Local& t, int& week_year) {
   return static_cast<int>((t.day - first_week(week_year)).count()) / 7 + 1;
 }
 
-void append_offset(std::string& out, int32_t offset, std::string_view separator, bool with_minutes) {
+void append_offset(std::string& out, int32_t offset, std::string_view separator,
+                   bool with_minutes) {
   out += offset < 0 ? '-' : '+';
   const int32_t size = std::abs(offset);
   append_number(out, size / 3600, 2);

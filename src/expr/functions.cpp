@@ -23,12 +23,28 @@ class CallNode final : public Node {
 std::span<const Function> (*const kTables[])() = {text_functions, list_functions, number_functions,
                                                   exchange_functions};
 
-constexpr std::string_view kOtherNames[] = {
-    "body",       "bodyAs",         "mandatoryBodyAs", "header",  "headers",
-    "headerAs",   "variable",       "variables",       "variableAs", "exchangeProperty",
-    "exception",  "date",           "date-with-timezone", "properties", "propertiesExist",
-    "env",        "sysenv",         "sys",             "file",    "jsonpath",
-    "convertTo"};
+constexpr std::string_view kOtherNames[] = {"body",
+                                            "bodyAs",
+                                            "mandatoryBodyAs",
+                                            "header",
+                                            "headers",
+                                            "headerAs",
+                                            "variable",
+                                            "variables",
+                                            "variableAs",
+                                            "exchangeProperty",
+                                            "exception",
+                                            "date",
+                                            "date-with-timezone",
+                                            "properties",
+                                            "propertiesExist",
+                                            "env",
+                                            "sysenv",
+                                            "sys",
+                                            "file",
+                                            "jsonpath",
+                                            "jq",
+                                            "convertTo"};
 
 Result<std::string> as_text(Result<Operand> value) {
   if (!value) return std::move(value.error());

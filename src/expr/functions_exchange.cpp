@@ -44,7 +44,8 @@ std::string hex(uint64_t value) {
 
 // A random UUID (version 4); `short` is 16 digits of chance, `simple` the UUID without dashes.
 Result<Operand> uuid(const Call& c) {
-  const Result<std::string> kind = c.size() > 0 ? c.text(0) : Result<std::string>(std::string("default"));
+  const Result<std::string> kind =
+      c.size() > 0 ? c.text(0) : Result<std::string>(std::string("default"));
   if (!kind) return kind.error();
   const EvalEnv& env = c.frame().scope.env;
   if (*kind == "short") return Operand(Value(hex(env.random())));

@@ -70,7 +70,8 @@ Result<Operand> skip(const Call& c) {
 
 // join([separator[, prefix[, value]]])
 Result<Operand> join(const Call& c) {
-  const Result<std::string> separator = c.size() > 0 ? c.text(0) : Result<std::string>(std::string(","));
+  const Result<std::string> separator =
+      c.size() > 0 ? c.text(0) : Result<std::string>(std::string(","));
   if (!separator) return separator.error();
   const Result<std::string> prefix = c.size() > 1 ? c.text(1) : Result<std::string>(std::string());
   if (!prefix) return prefix.error();
@@ -89,7 +90,8 @@ Result<Operand> join(const Call& c) {
 Result<Operand> split(const Call& c) {
   const Result<std::string> text = c.size() > 1 ? c.text(0) : c.text_or_body(1);
   if (!text) return text.error();
-  const Result<std::string> separator = c.size() > 0 ? c.text(c.size() - 1) : Result<std::string>(std::string(","));
+  const Result<std::string> separator =
+      c.size() > 0 ? c.text(c.size() - 1) : Result<std::string>(std::string(","));
   if (!separator) return separator.error();
   if (separator->empty()) return data_error("split() needs a separator");
   List out;
@@ -107,7 +109,8 @@ Result<Operand> size(const Call& c) {
   if (!value) return value.error();
   const Value& v = value->get();
   if (const List* list = v.as_list()) return Operand(Value(static_cast<int64_t>(list->size())));
-  if (const Object* object = v.as_object()) return Operand(Value(static_cast<int64_t>(object->size())));
+  if (const Object* object = v.as_object())
+    return Operand(Value(static_cast<int64_t>(object->size())));
   return Operand(Value(int64_t{v.is_null() ? 0 : 1}));
 }
 

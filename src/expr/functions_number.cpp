@@ -56,13 +56,15 @@ Result<Operand> average(const Call& c) {
 Result<Operand> smallest(const Call& c) {
   const auto values = numbers(c);
   if (!values) return values.error();
-  return Operand(values->empty() ? Value() : Value(*std::min_element(values->begin(), values->end())));
+  return Operand(values->empty() ? Value()
+                                 : Value(*std::min_element(values->begin(), values->end())));
 }
 
 Result<Operand> largest(const Call& c) {
   const auto values = numbers(c);
   if (!values) return values.error();
-  return Operand(values->empty() ? Value() : Value(*std::max_element(values->begin(), values->end())));
+  return Operand(values->empty() ? Value()
+                                 : Value(*std::max_element(values->begin(), values->end())));
 }
 
 Result<Operand> absolute(const Call& c) {
@@ -106,7 +108,8 @@ Result<Bounds> bounds(const Call& c) {
 Result<Operand> random(const Call& c) {
   const Result<Bounds> range = bounds(c);
   if (!range) return range.error();
-  if (range->to <= range->from) return data_error("random() needs a range with at least one number");
+  if (range->to <= range->from)
+    return data_error("random() needs a range with at least one number");
   const uint64_t count = static_cast<uint64_t>(range->to) - static_cast<uint64_t>(range->from);
   const uint64_t chosen = c.frame().scope.env.random() % count;
   return Operand(Value(static_cast<int64_t>(static_cast<uint64_t>(range->from) + chosen)));
@@ -124,14 +127,10 @@ Result<Operand> range(const Call& c) {
 }
 
 constexpr Function kFunctions[] = {
-    {"random", 1, 2, false, random},
-    {"range", 1, 2, false, range},
-    {"sum", 0, kAnyNumber, false, sum},
-    {"average", 0, kAnyNumber, false, average},
-    {"min", 0, kAnyNumber, false, smallest},
-    {"max", 0, kAnyNumber, false, largest},
-    {"abs", 0, 1, false, absolute},
-    {"floor", 0, 1, false, floor_function},
+    {"random", 1, 2, false, random},         {"range", 1, 2, false, range},
+    {"sum", 0, kAnyNumber, false, sum},      {"average", 0, kAnyNumber, false, average},
+    {"min", 0, kAnyNumber, false, smallest}, {"max", 0, kAnyNumber, false, largest},
+    {"abs", 0, 1, false, absolute},          {"floor", 0, 1, false, floor_function},
     {"ceil", 0, 1, false, ceil_function},
 };
 

@@ -65,7 +65,8 @@ std::string on_one_line(std::string_view text) {
 Result<Operand> one_line(const Call& c) { return map_text(c, 0, on_one_line); }
 
 bool has_quotes(std::string_view text) {
-  return text.size() >= 2 && (text.front() == '\'' || text.front() == '"') && text.back() == text.front();
+  return text.size() >= 2 && (text.front() == '\'' || text.front() == '"') &&
+         text.back() == text.front();
 }
 Result<Operand> quote(const Call& c) {
   return map_text(c, 0, [](std::string_view t) { return '"' + std::string(t) + '"'; });
@@ -79,7 +80,8 @@ Result<Operand> unquote(const Call& c) {
 // JSON is written over several lines; other text stays as it is.
 std::string pretty_text(std::string_view text) {
   const Result<Value> parsed = parse_json(text);
-  return parsed && (parsed->is_list() || parsed->is_object()) ? to_json_pretty(*parsed) : std::string(text);
+  return parsed && (parsed->is_list() || parsed->is_object()) ? to_json_pretty(*parsed)
+                                                              : std::string(text);
 }
 Result<Operand> pretty(const Call& c) { return map_text(c, 0, pretty_text); }
 
@@ -103,7 +105,8 @@ Result<Operand> replace(const Call& c) {
   Result<Operand> value = c.value_or_body(2);
   if (!value || value->get().is_null()) return value;
   std::string buffer;
-  Result<Value> out = replace_all(text_of(value->get(), buffer), plain_argument(*from), plain_argument(*to));
+  Result<Value> out =
+      replace_all(text_of(value->get(), buffer), plain_argument(*from), plain_argument(*to));
   if (!out) return std::move(out.error());
   return Operand(std::move(*out));
 }
@@ -142,7 +145,8 @@ Result<Operand> substring_before(const Call& c) {
   const Result<std::string> marker = c.text(c.size() - 1);
   if (!marker) return marker.error();
   const size_t at = text->find(*marker);
-  return at == std::string::npos ? Operand(Value()) : or_null(std::string_view(*text).substr(0, at));
+  return at == std::string::npos ? Operand(Value())
+                                 : or_null(std::string_view(*text).substr(0, at));
 }
 
 Result<Operand> substring_after(const Call& c) {
@@ -176,7 +180,8 @@ Result<Operand> concat(const Call& c) {
   if (!left) return left.error();
   const Result<std::string> right = c.text(c.size() > 1 ? 1 : 0);
   if (!right) return right.error();
-  const Result<std::string> separator = c.size() > 2 ? c.text(2) : Result<std::string>(std::string());
+  const Result<std::string> separator =
+      c.size() > 2 ? c.text(2) : Result<std::string>(std::string());
   if (!separator) return separator.error();
   return Operand(Value(*left + *separator + *right));
 }
@@ -187,7 +192,8 @@ Result<Operand> pad(const Call& c) {
   if (!text) return text.error();
   const Result<int64_t> width = c.integer(1);
   if (!width) return width.error();
-  const Result<std::string> filler = c.size() > 2 ? c.text(2) : Result<std::string>(std::string(" "));
+  const Result<std::string> filler =
+      c.size() > 2 ? c.text(2) : Result<std::string>(std::string(" "));
   if (!filler) return filler.error();
   constexpr int64_t kWidthMax = 10'000;
   if (*width > kWidthMax || *width < -kWidthMax || filler->size() > 16 || filler->empty())

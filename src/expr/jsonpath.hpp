@@ -72,8 +72,18 @@ struct JsonOperand {
 struct JsonFilter {
   enum class Kind : uint8_t { any, all, none, test, compare };
   enum class Compare : uint8_t {
-    equal, not_equal, less, less_or_equal, greater, greater_or_equal, match, in, not_in, contains,
-    size, empty
+    equal,
+    not_equal,
+    less,
+    less_or_equal,
+    greater,
+    greater_or_equal,
+    match,
+    in,
+    not_in,
+    contains,
+    size,
+    empty
   };
   Kind kind = Kind::test;
   std::vector<JsonFilter> parts;  // any, all; none has one

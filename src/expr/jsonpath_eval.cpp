@@ -87,7 +87,8 @@ class Evaluator {
     const Object* object = node.as_object();
     switch (selector.kind) {
       case JsonSelector::Kind::name:
-        if (const Value* found = object ? object->find(selector.name) : nullptr) out.push_back(found);
+        if (const Value* found = object ? object->find(selector.name) : nullptr)
+          out.push_back(found);
         return;
       case JsonSelector::Kind::index: {
         if (!list) return;
@@ -136,14 +137,17 @@ class Evaluator {
   bool passes(const JsonFilter& filter, const Value& current) {
     const auto part = [&](const JsonFilter& f) { return passes(f, current); };
     switch (filter.kind) {
-      case JsonFilter::Kind::any: return std::any_of(filter.parts.begin(), filter.parts.end(), part);
-      case JsonFilter::Kind::all: return std::all_of(filter.parts.begin(), filter.parts.end(), part);
+      case JsonFilter::Kind::any:
+        return std::any_of(filter.parts.begin(), filter.parts.end(), part);
+      case JsonFilter::Kind::all:
+        return std::all_of(filter.parts.begin(), filter.parts.end(), part);
       case JsonFilter::Kind::none: return !part(filter.parts[0]);
       case JsonFilter::Kind::test: return exists(filter.left, current);
       case JsonFilter::Kind::compare: break;
     }
     const std::optional<Value> left = value_of(filter.left, current);
-    if (filter.compare == Compare::match) return left && left->is_text() && matches(filter.right, *left);
+    if (filter.compare == Compare::match)
+      return left && left->is_text() && matches(filter.right, *left);
     const std::optional<Value> right = value_of(filter.right, current);
     return compare(filter.compare, left, right);
   }
@@ -164,7 +168,8 @@ class Evaluator {
       case Compare::not_in: return left && right && !is_member(*left, *right);
       case Compare::contains: return both && holds(*left, *right);
       case Compare::size: return both && length_of(*left) && length_of(*left) == right->to_int();
-      case Compare::empty: return both && length_of(*left) && (*length_of(*left) == 0) == (right->to_bool() == true);
+      case Compare::empty:
+        return both && length_of(*left) && (*length_of(*left) == 0) == (right->to_bool() == true);
       case Compare::match: break;
     }
     return false;
@@ -195,8 +200,7 @@ class Evaluator {
     if (operand.kind == JsonOperand::Kind::call) return call(operand, current);
     const Result<Found> found = select(operand.from_root ? root_ : current, operand.path);
     if (!found) return std::nullopt;
-    if (operand.path.function != JsonFunction::none)
-      return apply_function(operand.path, *found);
+    if (operand.path.function != JsonFunction::none) return apply_function(operand.path, *found);
     if (operand.path.definite())
       return found->empty() ? std::nullopt : std::optional<Value>(*found->front());
     List out;

@@ -14,12 +14,12 @@ struct Symbol {
 };
 // Longer symbols before their beginnings.
 constexpr Symbol kSymbols[] = {
-    {"==", Compare::equal},        {"!=", Compare::not_equal},
+    {"==", Compare::equal},         {"!=", Compare::not_equal},
     {"<=", Compare::less_or_equal}, {">=", Compare::greater_or_equal},
-    {"<", Compare::less},          {">", Compare::greater},
-    {"=~", Compare::match},        {"contains", Compare::contains, true},
+    {"<", Compare::less},           {">", Compare::greater},
+    {"=~", Compare::match},         {"contains", Compare::contains, true},
     {"nin", Compare::not_in, true}, {"in", Compare::in, true},
-    {"size", Compare::size, true}, {"empty", Compare::empty, true}};
+    {"size", Compare::size, true},  {"empty", Compare::empty, true}};
 
 struct CallName {
   std::string_view name;
@@ -109,7 +109,8 @@ bool JsonPathParser::parse_operand(JsonOperand& out) {
     return ok;
   }
   if (c == '/') return parse_regex(out);
-  if (c == '\'' || c == '"' || c == '[' || c == '-' || is_digit(c)) return parse_literal(out.literal);
+  if (c == '\'' || c == '"' || c == '[' || c == '-' || is_digit(c))
+    return parse_literal(out.literal);
   return parse_word(out);
 }
 
@@ -138,7 +139,8 @@ bool JsonPathParser::parse_call(JsonOperand& out) {
     skip_space();
   }
   --depth_;
-  const bool pattern = out.call == JsonOperand::Call::match || out.call == JsonOperand::Call::search;
+  const bool pattern =
+      out.call == JsonOperand::Call::match || out.call == JsonOperand::Call::search;
   if (pattern && out.arguments[1].kind == JsonOperand::Kind::literal) {
     Result<Regex> regex = Regex::compile(out.arguments[1].literal.to_text());
     if (!regex) return fail(regex.error().what, regex.error().hint);

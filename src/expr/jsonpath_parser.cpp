@@ -13,8 +13,9 @@ struct FunctionName {
   JsonFunction function;
 };
 constexpr FunctionName kFunctions[] = {
-    {"length", JsonFunction::length}, {"size", JsonFunction::length}, {"keys", JsonFunction::keys},
-    {"min", JsonFunction::min},       {"max", JsonFunction::max},     {"first", JsonFunction::first},
+    {"length", JsonFunction::length}, {"size", JsonFunction::length},
+    {"keys", JsonFunction::keys},     {"min", JsonFunction::min},
+    {"max", JsonFunction::max},       {"first", JsonFunction::first},
     {"last", JsonFunction::last}};
 
 bool is_path_name(char c) { return is_name_char(c) || (c & 0x80) || c == '$' || c == '@'; }

@@ -69,7 +69,8 @@ TEST(JsonPath, Filters) {
           {"$.store.book[?@.price < 10 && @.category == 'fiction'].title", R"(["Moby Dick"])"},
           {"$.store.book[?(@.isbn)].price", "[8.99,22.99]"},
           {"$.store.book[?(!@.isbn)].price", "[8.95,12.99]"},
-          {"$.store.book[?(@.price > $.expensive || @.title == \"Sayings\")].price", "[8.95,12.99,22.99]"},
+          {"$.store.book[?(@.price > $.expensive || @.title == \"Sayings\")].price",
+           "[8.95,12.99,22.99]"},
           {"$.store.book[?((@.price < 9 || @.price > 20) && @.isbn)].price", "[8.99,22.99]"},
           {"$.store.book[?(@.title =~ /m.*k/i)].price", "[8.99]"},
           {"$.store.book[?(@.category in ['reference','x'])].price", "[8.95]"},
@@ -95,7 +96,8 @@ TEST(JsonPath, FunctionsAtTheEnd) {
 }
 
 TEST(JsonPath, NumbersKeepTheirDigits) {
-  const std::string_view document = R"([{"id":9007199254740993},{"id":12345678901234567890},{"id":1.10}])";
+  const std::string_view document =
+      R"([{"id":9007199254740993},{"id":12345678901234567890},{"id":1.10}])";
   EXPECT_EQ(select("$[*].id", document), "[9007199254740993,12345678901234567890,1.10]");
   EXPECT_EQ(select("$[?(@.id == 9007199254740992)]", document), "[]");
   EXPECT_EQ(select("$[?(@.id > 12345678901234567889)].id", document), "[12345678901234567890]");
@@ -140,11 +142,13 @@ TEST(JsonPath, BigIntegersPassThroughExpressions) {
   const testing::FixedEnv env;
   const EvalScope scope{env, "r", "s"};
   Exchange exchange;
-  exchange.message.body = R"({"id":9007199254740993,"x":228930314431312345,"d":1.10,"huge":92233720368547758079})";
+  exchange.message.body =
+      R"({"id":9007199254740993,"x":228930314431312345,"d":1.10,"huge":92233720368547758079})";
   const auto value = [&](std::string_view text) {
     return *drom::testing::evaluate("simple", text, exchange, scope).value;
   };
-  EXPECT_EQ(value("${jsonpath($.id)}").as_int() ? *value("${jsonpath($.id)}").as_int() : 0, 9007199254740993);
+  EXPECT_EQ(value("${jsonpath($.id)}").as_int() ? *value("${jsonpath($.id)}").as_int() : 0,
+            9007199254740993);
   EXPECT_EQ(to_json(value("${jsonpath($.x)}")), "228930314431312345");
   EXPECT_EQ(to_json(value("${jsonpath($.d)}")), "1.10");
   EXPECT_EQ(to_json(value("${jsonpath($.huge)}")), "92233720368547758079");
@@ -152,6 +156,8 @@ TEST(JsonPath, BigIntegersPassThroughExpressions) {
   EXPECT_EQ(value("${jsonpath($.id) == 9007199254740992}"), Value(false));
   exchange.message.headers.set("doc", *parse_json(R"({"a":[{"b":5}]})"));
   EXPECT_EQ(value("${jsonpath(header:doc, $.a[0].b)}"), Value(5));
+  EXPECT_EQ(value("${jq(.id)}"), Value(int64_t{9007199254740993}));
+  EXPECT_EQ(value("${jq(header:doc, .a[0].b)}"), Value(5));
   EXPECT_EQ(value("n=${jsonpath($.a[?(@.b == 5)].b)}"), Value("n=[]"));
 }
 
@@ -164,10 +170,12 @@ TEST(JsonPath, TheLanguageReadsTreesTextAndNothing) {
   exchange.message.body = Value();
   EXPECT_TRUE(drom::testing::evaluate("jsonpath", "$.a", exchange, scope).value->is_null());
   exchange.message.body = "{broken";
-  EXPECT_EQ(drom::testing::evaluate("jsonpath", "$.a", exchange, scope).error->kind, ErrorKind::data);
+  EXPECT_EQ(drom::testing::evaluate("jsonpath", "$.a", exchange, scope).error->kind,
+            ErrorKind::data);
   exchange.message.body = R"({"items":[]})";
   const auto use = ExpressionUse::predicate;
-  EXPECT_EQ(*drom::testing::evaluate("jsonpath", "$.items[?(@.x)]", exchange, scope, use).value, Value(false));
+  EXPECT_EQ(*drom::testing::evaluate("jsonpath", "$.items[?(@.x)]", exchange, scope, use).value,
+            Value(false));
 }
 
 }  // namespace

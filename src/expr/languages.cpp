@@ -87,7 +87,8 @@ class FunctionExpression final : public Expression {
 
 ExpressionPtr wrap(NodePtr node, ExpressionUse use) {
   if (!node) return nullptr;
-  if (use == ExpressionUse::predicate) return std::make_shared<PredicateExpression>(std::move(node));
+  if (use == ExpressionUse::predicate)
+    return std::make_shared<PredicateExpression>(std::move(node));
   return std::make_shared<TreeExpression>(std::move(node));
 }
 
@@ -116,13 +117,15 @@ NodePtr compile_name(expr::NamedPlace place, std::string_view text, ExpressionEr
 
 ExpressionPtr compile_expression(std::string_view language, std::string_view text,
                                  ExpressionUse use, ExpressionError& error) {
-  if (language == "simple" || language == "csimple") return wrap(compile_simple(text, use, error), use);
+  if (language == "simple" || language == "csimple")
+    return wrap(compile_simple(text, use, error), use);
   if (language == "constant") return wrap(expr::make_literal(Value(text)), use);
   if (language == "jsonpath") return wrap(compile_jsonpath(text, error), use);
   if (language == "header") return wrap(compile_name(expr::NamedPlace::header, text, error), use);
   if (language == "exchangeProperty" || language == "exchange-property")
     return wrap(compile_name(expr::NamedPlace::property, text, error), use);
-  if (language == "variable") return wrap(compile_name(expr::NamedPlace::variable, text, error), use);
+  if (language == "variable")
+    return wrap(compile_name(expr::NamedPlace::variable, text, error), use);
   const auto& known = expression_languages();
   error = {"there is no expression language '" + std::string(language) + "'",
            expr::suggest(language, {known.begin(), known.end()}), 0};
@@ -131,7 +134,7 @@ ExpressionPtr compile_expression(std::string_view language, std::string_view tex
 
 const std::vector<std::string>& expression_languages() {
   static const std::vector<std::string> languages = {"constant", "exchangeProperty", "header",
-                                                     "jsonpath", "simple", "variable"};
+                                                     "jsonpath", "simple",           "variable"};
   return languages;
 }
 

@@ -28,7 +28,9 @@ Result<Value> length(const Value& self, Arguments) {
 
 Result<Value> upper(const Value& self, Arguments) { return Value(to_upper(self.to_text())); }
 Result<Value> lower(const Value& self, Arguments) { return Value(to_lower(self.to_text())); }
-Result<Value> trim(const Value& self, Arguments) { return Value(std::string(trimmed(self.to_text()))); }
+Result<Value> trim(const Value& self, Arguments) {
+  return Value(std::string(trimmed(self.to_text())));
+}
 Result<Value> to_string_method(const Value& self, Arguments) { return Value(self.to_text()); }
 Result<Value> to_bytes(const Value& self, Arguments) { return convert(self, TypeName::bytes); }
 Result<Value> to_integer(const Value& self, Arguments) { return convert(self, TypeName::integer); }
@@ -112,7 +114,8 @@ Result<Value> last_index_of(const Value& self, Arguments a) { return position(se
 Result<Value> char_at(const Value& self, Arguments arguments) {
   const std::string text = self.to_text();
   const auto index = arguments[0].to_int();
-  const size_t begin = index && *index >= 0 ? character_offset(text, static_cast<size_t>(*index)) : text.size();
+  const size_t begin =
+      index && *index >= 0 ? character_offset(text, static_cast<size_t>(*index)) : text.size();
   if (begin == text.size()) return data_error("charAt is outside of the text");
   return Value(text.substr(begin, character_offset(std::string_view(text).substr(begin), 1)));
 }
@@ -122,7 +125,9 @@ Result<Value> is_empty(const Value& self, Arguments) {
   if (const Object* object = self.as_object()) return Value(object->empty());
   return Value(self.to_text().empty());
 }
-Result<Value> is_blank(const Value& self, Arguments) { return Value(trimmed(self.to_text()).empty()); }
+Result<Value> is_blank(const Value& self, Arguments) {
+  return Value(trimmed(self.to_text()).empty());
+}
 
 Result<Value> equals(const Value& self, Arguments arguments) {
   if (self.is_text() || self.is_bytes()) return Value(self.raw() == arguments[0].to_text());
@@ -200,6 +205,7 @@ constexpr Method kMethods[] = {
     {"strip", 0, 0, trim},
     {"toString", 0, 0, to_string_method},
     {"getBytes", 0, 1, to_bytes},
+    {"toBytes", 0, 0, to_bytes},
     {"intValue", 0, 0, to_integer},
     {"longValue", 0, 0, to_integer},
     {"doubleValue", 0, 0, to_real},

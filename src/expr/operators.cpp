@@ -79,7 +79,10 @@ Result<Prepared> prepare(Operator op, const Value& right) {
 class Comparison final : public Node {
  public:
   Comparison(const OperatorName& name, NodePtr left, NodePtr right, Prepared prepared)
-      : name_(name), left_(std::move(left)), right_(std::move(right)), prepared_(std::move(prepared)) {}
+      : name_(name),
+        left_(std::move(left)),
+        right_(std::move(right)),
+        prepared_(std::move(prepared)) {}
 
   Result<Operand> evaluate(Frame& frame) const override {
     Result<bool> answer = test(frame);
@@ -114,8 +117,7 @@ class Comparison final : public Node {
       case Operator::contains_ignoring_case: return contains_value(left, right, true);
       case Operator::starts_with:
       case Operator::ends_with:
-      case Operator::same_text:
-        return both_null || (!one_null && compare_as_text(left, right));
+      case Operator::same_text: return both_null || (!one_null && compare_as_text(left, right));
       case Operator::in: return in_values(left, right);
       default: return left.is_null() || right.is_null() ? false : decide_prepared(left, right);
     }

@@ -11,8 +11,21 @@
 namespace drom::expr {
 
 enum class Operator : uint8_t {
-  equal, equal_ignoring_case, greater, greater_or_equal, less, less_or_equal,
-  contains, contains_ignoring_case, regex, in, range, is, starts_with, ends_with, same_text
+  equal,
+  equal_ignoring_case,
+  greater,
+  greater_or_equal,
+  less,
+  less_or_equal,
+  contains,
+  contains_ignoring_case,
+  regex,
+  in,
+  range,
+  is,
+  starts_with,
+  ends_with,
+  same_text
 };
 
 struct OperatorName {
@@ -25,7 +38,8 @@ const std::vector<OperatorName>& operator_names();
 // The same names alone, in the same order.
 const std::vector<std::string_view>& operator_words();
 
-// Null when a constant right side does not fit (no pattern, range or type): `what` and `hint` say why.
+// Null when a constant right side does not fit (no pattern, range or type): `what` and `hint` say
+// why.
 NodePtr make_comparison(const OperatorName& name, NodePtr left, NodePtr right, std::string& what,
                         std::string& hint);
 

@@ -63,7 +63,9 @@ class SystemProperty final : public Node {
   std::string key_;
 };
 
-std::string_view only_name(std::string_view path) { return path.substr(path.find_last_of("/\\") + 1); }
+std::string_view only_name(std::string_view path) {
+  return path.substr(path.find_last_of("/\\") + 1);
+}
 
 std::string_view folder(std::string_view path) {
   const size_t slash = path.find_last_of("/\\");
@@ -73,9 +75,8 @@ std::string_view folder(std::string_view path) {
 // Camel takes the longest extension ("a.tar.gz": tar.gz) unless `single` is asked for.
 size_t extension_dot(std::string_view name, bool single) {
   const size_t start = name.size() - only_name(name).size();
-  return single ? name.substr(start).rfind('.') == std::string_view::npos
-                      ? std::string_view::npos
-                      : name.rfind('.')
+  return single ? name.substr(start).rfind('.') == std::string_view::npos ? std::string_view::npos
+                                                                          : name.rfind('.')
                 : name.find('.', start);
 }
 
@@ -92,7 +93,9 @@ std::string_view name_noext(std::string_view name) { return without_extension(na
 std::string_view name_noext_single(std::string_view name) { return without_extension(name, true); }
 std::string_view name_ext(std::string_view name) { return extension(name, false); }
 std::string_view name_ext_single(std::string_view name) { return extension(name, true); }
-std::string_view only_noext(std::string_view name) { return without_extension(only_name(name), false); }
+std::string_view only_noext(std::string_view name) {
+  return without_extension(only_name(name), false);
+}
 std::string_view only_noext_single(std::string_view name) {
   return without_extension(only_name(name), true);
 }
@@ -141,7 +144,9 @@ NodePtr make_property(std::string key, std::optional<std::string> default_value)
 NodePtr make_property_exists(std::string key) {
   return std::make_unique<PropertyExists>(std::move(key));
 }
-NodePtr make_environment(std::string name) { return std::make_unique<Environment>(std::move(name)); }
+NodePtr make_environment(std::string name) {
+  return std::make_unique<Environment>(std::move(name));
+}
 NodePtr make_system_property(std::string key) {
   return std::make_unique<SystemProperty>(std::move(key));
 }

@@ -38,13 +38,15 @@ std::nullptr_t Parser::fail(size_t offset, std::string what, std::string hint) {
 
 bool Parser::enter(size_t offset) {
   if (++depth_ <= kExpressionDepthMax) return true;
-  fail(offset, "the expression nests deeper than " + std::to_string(kExpressionDepthMax) + " levels");
+  fail(offset,
+       "the expression nests deeper than " + std::to_string(kExpressionDepthMax) + " levels");
   return false;
 }
 
 NodePtr Parser::parse_value(Piece piece) {
   if (piece.text.size() > kExpressionSizeMax)
-    return fail(0, "the expression is larger than " + std::to_string(kExpressionSizeMax) + " bytes");
+    return fail(0,
+                "the expression is larger than " + std::to_string(kExpressionSizeMax) + " bytes");
   const Depth depth(depth_);
   if (!enter(piece.offset)) return nullptr;
   const Piece inner = piece.trimmed();
@@ -87,7 +89,8 @@ NodePtr Parser::parse_function_at(Piece piece, size_t& size) {
   const size_t start = function_start(piece.text, 0);
   const size_t end = function_end(piece.text, 0);
   if (end == kNone)
-    return fail(piece.offset, "the function has no closing }", "close it, or write \\} inside of it for a brace");
+    return fail(piece.offset, "the function has no closing }",
+                "close it, or write \\} inside of it for a brace");
   NodePtr node = parse_function(piece.sub(start, end - start - 1));
   if (!node) return nullptr;
   size = end;

@@ -48,7 +48,7 @@ class Parser {
   NodePtr parse_reference(std::string_view name, Piece rest);
   NodePtr parse_conversion(std::string_view name, Piece rest);
   NodePtr parse_call(std::string_view name, Piece rest);
-  NodePtr parse_jsonpath(Piece rest);
+  NodePtr parse_jsonpath(std::string_view function, Piece rest);
   NodePtr parse_prefixed(std::string_view name, Piece rest);
   NodePtr parse_date(std::string_view name, Piece rest);
   NodePtr unknown_function(std::string_view name, size_t offset);

@@ -15,14 +15,15 @@ constexpr size_t kNone = std::string_view::npos;
 
 // Functions of Camel that live on Java or need what Dromedary does not have.
 constexpr std::string_view kUnsupported[] = {
-    "bean",          "ref",         "type",       "jq",         "xpath",     "groovy",
-    "camelContext",  "camelId",     "exchange",   "messageAs",  "hostname",  "threadId",
-    "threadName",    "attachments", "hash",       "load",       "originalBody", "messageHistory",
-    "fromRouteId",   "routeGroup",  "logExchange", "setHeader", "setVariable", "throwException"};
+    "bean",        "ref",         "type",      "xpath",        "groovy",         "camelContext",
+    "camelId",     "exchange",    "messageAs", "hostname",     "threadId",       "threadName",
+    "attachments", "hash",        "load",      "originalBody", "messageHistory", "fromRouteId",
+    "routeGroup",  "logExchange", "setHeader", "setVariable",  "throwException"};
 
 // Behind these names a colon begins free text, in which an operator is no operator.
 bool has_free_text(std::string_view name) {
-  for (const std::string_view known : {"date", "date-with-timezone", "properties", "propertiesExist", "file"})
+  for (const std::string_view known :
+       {"date", "date-with-timezone", "properties", "propertiesExist", "file"})
     if (name == known) return true;
   return false;
 }
@@ -40,16 +41,19 @@ NodePtr Parser::parse_function(Piece content) {
   const Depth depth(depth_);
   if (!enter(content.offset)) return nullptr;
   content = content.trimmed();
-  if (content.empty()) return fail(content.offset, "the function is empty", "write ${body} or another function");
-  for (const auto& [prefix, type] : {std::pair<std::string_view, TypeName>{"int:", TypeName::integer},
-                                     {"integer:", TypeName::integer},
-                                     {"long:", TypeName::integer},
-                                     {"boolean:", TypeName::boolean},
-                                     {"string:", TypeName::text}}) {
+  if (content.empty())
+    return fail(content.offset, "the function is empty", "write ${body} or another function");
+  for (const auto& [prefix, type] :
+       {std::pair<std::string_view, TypeName>{"int:", TypeName::integer},
+        {"integer:", TypeName::integer},
+        {"long:", TypeName::integer},
+        {"boolean:", TypeName::boolean},
+        {"string:", TypeName::text}}) {
     if (!content.text.starts_with(prefix)) continue;
     NodePtr value = parse_function(content.sub(prefix.size()));
     if (!value) return nullptr;
-    return make_conversion(std::move(value), type, false, "${" + std::string(content.text.substr(0, 60)) + "}");
+    return make_conversion(std::move(value), type, false,
+                           "${" + std::string(content.text.substr(0, 60)) + "}");
   }
   size_t end = 0;
   while (end < content.text.size() && is_name_char(content.text[end])) ++end;
@@ -64,7 +68,8 @@ NodePtr Parser::parse_function(Piece content) {
 }
 
 NodePtr Parser::parse_named(Piece content) {
-  if (content.text.starts_with("in.body") || content.text.starts_with("in.header")) content = content.sub(3);
+  if (content.text.starts_with("in.body") || content.text.starts_with("in.header"))
+    content = content.sub(3);
   size_t end = 0;
   while (end < content.text.size() && is_name_char(content.text[end])) ++end;
   const std::string_view name = content.text.substr(0, end);
@@ -78,7 +83,7 @@ NodePtr Parser::parse_named(Piece content) {
   if (name == "bodyAs" || name == "mandatoryBodyAs" || name == "headerAs" || name == "variableAs" ||
       name == "convertTo")
     return parse_conversion(name, rest);
-  if (name == "jsonpath") return parse_jsonpath(rest);
+  if (name == "jsonpath" || name == "jq") return parse_jsonpath(name, rest);
   if (name == "date" || name == "date-with-timezone") return parse_date(name, rest);
   if (rest.text.starts_with(':') || name == "env" || name == "sysenv" || name == "sys")
     return parse_prefixed(name, rest);
@@ -107,7 +112,8 @@ NodePtr Parser::parse_conversion(std::string_view name, Piece rest) {
   const bool named = name == "headerAs" || name == "variableAs";
   if (arguments.empty() || arguments.size() > 2 || (named && arguments.size() != 2) ||
       (arguments.size() == 2 && !named && name != "convertTo"))
-    return fail(inner.offset, std::string(name) + "() takes " + (named ? "a name and a type" : "a type"));
+    return fail(inner.offset,
+                std::string(name) + "() takes " + (named ? "a name and a type" : "a type"));
   for (Piece& argument : arguments)
     if (is_quoted(argument.text)) argument = argument.sub(1, argument.text.size() - 2);
   const Piece type_name = arguments.back();
@@ -123,7 +129,8 @@ NodePtr Parser::parse_conversion(std::string_view name, Piece rest) {
     value = parse_value(arguments[0]);
     if (!value) return nullptr;
   }
-  return with_path(make_conversion(std::move(value), *type, name == "mandatoryBodyAs", std::string(name)), tail);
+  return with_path(
+      make_conversion(std::move(value), *type, name == "mandatoryBodyAs", std::string(name)), tail);
 }
 
 NodePtr Parser::parse_call(std::string_view name, Piece rest) {
@@ -144,21 +151,23 @@ NodePtr Parser::parse_call(std::string_view name, Piece rest) {
     } else if (function->arguments_max != function->arguments_min) {
       count += " to " + std::to_string(function->arguments_max);
     }
-    return fail(rest.offset - name.size(), std::string(name) + "() takes " + count + " arguments, not " +
+    return fail(rest.offset - name.size(), std::string(name) + "() takes " + count +
+                                               " arguments, not " +
                                                std::to_string(arguments.size()));
   }
   return with_path(make_call(*function, std::move(arguments)), tail);
 }
 
-// jsonpath($.a) or jsonpath(header:name, $.a)
-NodePtr Parser::parse_jsonpath(Piece rest) {
+// jsonpath($.a) or jsonpath(header:name, $.a); of jq only paths such as .a.b[0].
+NodePtr Parser::parse_jsonpath(std::string_view function, Piece rest) {
   Piece inner, tail;
-  if (!take_parentheses("jsonpath", rest, inner, tail)) return nullptr;
+  if (!take_parentheses(function, rest, inner, tail)) return nullptr;
   inner = inner.trimmed();
   NodePtr input = make_body();
-  for (const auto& [prefix, place] : {std::pair<std::string_view, NamedPlace>{"header:", NamedPlace::header},
-                                      {"variable:", NamedPlace::variable},
-                                      {"exchangeProperty:", NamedPlace::property}}) {
+  for (const auto& [prefix, place] :
+       {std::pair<std::string_view, NamedPlace>{"header:", NamedPlace::header},
+        {"variable:", NamedPlace::variable},
+        {"exchangeProperty:", NamedPlace::property}}) {
     if (!inner.text.starts_with(prefix)) continue;
     const size_t comma = inner.text.find(',');
     if (comma == kNone) return fail(inner.offset, "the path is missing behind the input");
@@ -168,9 +177,17 @@ NodePtr Parser::parse_jsonpath(Piece rest) {
     break;
   }
   if (is_quoted(inner.text)) inner = inner.sub(1, inner.text.size() - 2);
+  const bool jq = function == "jq";
+  const std::string text =
+      jq ? (inner.text == "." ? "$" : "$" + std::string(inner.text)) : std::string(inner.text);
   JsonPathError problem;
-  std::optional<JsonPath> path = JsonPath::parse(inner.text, problem);
-  if (!path) return fail(inner.offset + problem.offset, std::move(problem.what), std::move(problem.hint));
+  std::optional<JsonPath> path = JsonPath::parse(text, problem);
+  if (jq && !(path && inner.text.starts_with('.') && path->definite() &&
+              path->function == JsonFunction::none))
+    return fail(inner.offset, "only paths such as .order.items[0] of jq are supported",
+                "use jsonpath(...) for more");
+  if (!path)
+    return fail(inner.offset + problem.offset, std::move(problem.what), std::move(problem.hint));
   return with_path(make_jsonpath(std::move(input), std::move(*path)), tail);
 }
 
@@ -185,11 +202,13 @@ NodePtr Parser::parse_prefixed(std::string_view name, Piece rest) {
   if (name == "properties") {
     const size_t colon = value.text.find(':');
     if (colon == kNone) return make_property(std::string(value.text), std::nullopt);
-    return make_property(std::string(value.text.substr(0, colon)), std::string(value.text.substr(colon + 1)));
+    return make_property(std::string(value.text.substr(0, colon)),
+                         std::string(value.text.substr(colon + 1)));
   }
   if (name == "file") {
     if (NodePtr node = make_file_part(value.text)) return node;
-    return fail(value.offset, "there is no file:" + std::string(value.text), suggest(value.text, file_parts()));
+    return fail(value.offset, "there is no file:" + std::string(value.text),
+                suggest(value.text, file_parts()));
   }
   return unknown_function(name, rest.offset - name.size());
 }
@@ -210,7 +229,8 @@ NodePtr Parser::parse_date(std::string_view name, Piece rest) {
     if (colon == kNone || second == kNone)
       return fail(rest.offset, "the time zone or the pattern is missing",
                   "write ${date-with-timezone:now:Europe/Paris:yyyy-MM-dd HH:mm}");
-    Result<std::shared_ptr<const TimeZone>> named = TimeZone::named(pattern_text.text.substr(0, second));
+    Result<std::shared_ptr<const TimeZone>> named =
+        TimeZone::named(pattern_text.text.substr(0, second));
     if (!named) return fail(pattern_text.offset, named.error().what, named.error().hint);
     zone = std::move(*named);
     pattern_text = pattern_text.sub(second + 1);

@@ -63,8 +63,8 @@ NodePtr Parser::parse_argument(Piece piece) {
   }
   // A predicate such as `iif(${header.a} > 0,...)`.
   size_t word = 0;
-  static const std::vector<std::string_view> kComparisons = {"==", "!=", ">", ">=", "<", "<=",
-                                                             "=~", "&&", "||", "contains", "regex"};
+  static const std::vector<std::string_view> kComparisons = {
+      "==", "!=", ">", ">=", "<", "<=", "=~", "&&", "||", "contains", "regex"};
   if (function_start(piece.text, 0) && find_word(piece.text, kComparisons, word) != kNone)
     return parse_predicate(piece);
   return parse_value(piece);
@@ -116,7 +116,8 @@ bool Parser::parse_member(Piece rest, size_t& size, Path& out) {
     size = rest.text.size() - tail.text.size();
     step.kind = PathStep::Kind::method;
     if (!step.method) {
-      fail(rest.offset, "there is no method " + step.name + "()", suggest(step.name, method_names()));
+      fail(rest.offset, "there is no method " + step.name + "()",
+           suggest(step.name, method_names()));
       return false;
     }
     if (step.arguments.size() < step.method->arguments_min ||

@@ -20,7 +20,8 @@ bool starts_with_operator(std::string_view text) {
 
 NodePtr Parser::parse_predicate(Piece piece) {
   if (piece.text.size() > kExpressionSizeMax)
-    return fail(0, "the expression is larger than " + std::to_string(kExpressionSizeMax) + " bytes");
+    return fail(0,
+                "the expression is larger than " + std::to_string(kExpressionSizeMax) + " bytes");
   const Depth depth(depth_);
   if (!enter(piece.offset)) return nullptr;
   const Piece inner = piece.trimmed();

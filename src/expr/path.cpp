@@ -47,7 +47,8 @@ class Follower {
     if (step.kind == PathStep::Kind::method) return call(*step.method, step.arguments);
     const bool plain_text = holds_text(value_.get()) && !looks_like_json(value_->raw());
     if (plain_text) {
-      if (step.kind == PathStep::Kind::field && step.method) return call(*step.method, step.arguments);
+      if (step.kind == PathStep::Kind::field && step.method)
+        return call(*step.method, step.arguments);
       return data_error("the text is no JSON, so it has no " + describe(step));
     }
     Operand document = std::move(value_);
@@ -81,7 +82,8 @@ class Follower {
     }
     // A field of that name wins over a method without parentheses.
     const Object* object = value_->as_object();
-    if (step.method && !(object && object->find(step.name))) return call(*step.method, step.arguments);
+    if (step.method && !(object && object->find(step.name)))
+      return call(*step.method, step.arguments);
     return at_key(value_, step.name);
   }
 

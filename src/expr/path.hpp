@@ -1,6 +1,6 @@
-// `.field`, `[index]`, `['key']`, `[last-1]` and `.method(args)` behind a function of `simple`, as in
-// Camel's OGNL notation. What is absent is null, and null stays null along the way. Text and bytes
-// that hold JSON are parsed when a field or index of them is asked for.
+// `.field`, `[index]`, `['key']`, `[last-1]` and `.method(args)` behind a function of `simple`, as
+// in Camel's OGNL notation. What is absent is null, and null stays null along the way. Text and
+// bytes that hold JSON are parsed when a field or index of them is asked for.
 #pragma once
 
 #include <string>

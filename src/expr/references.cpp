@@ -67,7 +67,8 @@ class AllNamed final : public Node {
     if (place_ == NamedPlace::variable) return Operand(Value(exchange.variables));
     Object out;
     out.reserve(exchange.message.headers.size());
-    for (const Headers::Entry& entry : exchange.message.headers) out.append(entry.first, entry.second);
+    for (const Headers::Entry& entry : exchange.message.headers)
+      out.append(entry.first, entry.second);
     return Operand(Value(std::move(out)));
   }
 
@@ -79,10 +80,14 @@ const Error* current_error(const Exchange& exchange) {
   return exchange.error ? exchange.error.get() : exchange.caught.get();
 }
 
-Value whole_error(const Error& e) { return e.type.empty() ? Value(e.what) : Value(e.type + ": " + e.what); }
+Value whole_error(const Error& e) {
+  return e.type.empty() ? Value(e.what) : Value(e.type + ": " + e.what);
+}
 Value error_message(const Error& e) { return e.what; }
 // Errors without a name of their own are named after their kind.
-Value error_type(const Error& e) { return e.type.empty() ? Value(to_string(e.kind)) : Value(e.type); }
+Value error_type(const Error& e) {
+  return e.type.empty() ? Value(to_string(e.kind)) : Value(e.type);
+}
 Value error_kind(const Error& e) { return to_string(e.kind); }
 Value error_place(const Error& e) { return e.where; }
 Value error_hint(const Error& e) { return e.hint; }
@@ -98,12 +103,18 @@ struct ErrorPart {
   Value (*read)(const Error&);
 };
 constexpr ErrorPart kErrorParts[] = {
-    {"", whole_error},           {".message", error_message},
-    {".type", error_type},       {".class.name", error_type},
-    {".class", error_type},      {".class.simpleName", error_type},
-    {".kind", error_kind},       {".where", error_place},
-    {".hint", error_hint},       {".stacktrace", error_trace},
-    {".stackTrace", error_trace}, {".getMessage()", error_message},
+    {"", whole_error},
+    {".message", error_message},
+    {".type", error_type},
+    {".class.name", error_type},
+    {".class", error_type},
+    {".class.simpleName", error_type},
+    {".kind", error_kind},
+    {".where", error_place},
+    {".hint", error_hint},
+    {".stacktrace", error_trace},
+    {".stackTrace", error_trace},
+    {".getMessage()", error_message},
 };
 
 class Exception final : public Node {

@@ -14,8 +14,8 @@ struct Regex::Impl {
 
 namespace {
 
-// A pointer that does not tell how far apart two of them are. For random access iterators the library
-// ignores the limit above when the pattern is long.
+// A pointer that does not tell how far apart two of them are. For random access iterators the
+// library ignores the limit above when the pattern is long.
 class Cursor {
  public:
   using iterator_category = std::bidirectional_iterator_tag;
@@ -75,7 +75,8 @@ Result<Regex> Regex::compile(std::string_view pattern, bool ignore_case) {
     return Regex(std::make_shared<const Impl>(
         Impl{boost::regex(pattern.data(), pattern.data() + pattern.size(), flags)}));
   } catch (const std::exception& e) {
-    return Error(ErrorKind::data, "'" + std::string(pattern) + "' is no regular expression", e.what());
+    return Error(ErrorKind::data, "'" + std::string(pattern) + "' is no regular expression",
+                 e.what());
   }
 }
 

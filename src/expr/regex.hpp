@@ -23,7 +23,8 @@ class Regex {
   Result<bool> matches_all(std::string_view text) const;  // Java's String.matches
   Result<bool> found_in(std::string_view text) const;
   // `with` may use $1 as in Java. Bounded by kRegexTextMax.
-  Result<std::string> replace(std::string_view text, const std::string& with, bool only_first) const;
+  Result<std::string> replace(std::string_view text, const std::string& with,
+                              bool only_first) const;
   Result<std::vector<std::string>> split(std::string_view text) const;
 
  private:

@@ -20,7 +20,8 @@ TEST(Regex, ReplacesAndSplits) {
   EXPECT_EQ(*digits.replace("a1b2", "<$1>", false), "a<1>b<2>");
   EXPECT_EQ(*digits.replace("a1b2", "-", true), "a-b2");
   EXPECT_EQ(*Regex::compile("x*")->replace("ab", "-", false), "-a-b-");
-  EXPECT_EQ(*Regex::compile("\\s*,\\s*")->split("a , b,,c,,"), (std::vector<std::string>{"a", "b", "", "c"}));
+  EXPECT_EQ(*Regex::compile("\\s*,\\s*")->split("a , b,,c,,"),
+            (std::vector<std::string>{"a", "b", "", "c"}));
   EXPECT_EQ(*digits.split("abc"), (std::vector<std::string>{"abc"}));
 }
 
@@ -37,14 +38,15 @@ TEST(Regex, WrongAndLargePatternsAreDataErrors) {
 TEST(Regex, HostileTextsEndInAnErrorInsteadOfAHang) {
   const std::string text = std::string(50'000, 'a') + "!";
   for (const std::string& pattern :
-       {std::string("(a+)+b"), std::string("(a|a)*b"), std::string("(.*a){20}b"), std::string("(a*)*c"),
-        std::string(200, 'a') + "?(a+)+b|(x+x+)+y"}) {
+       {std::string("(a+)+b"), std::string("(a|a)*b"), std::string("(.*a){20}b"),
+        std::string("(a*)*c"), std::string(200, 'a') + "?(a+)+b|(x+x+)+y"}) {
     const Result<bool> answer = Regex::compile(pattern)->matches_all(text);
     ASSERT_FALSE(answer.ok()) << pattern;
     EXPECT_EQ(answer.error().kind, ErrorKind::data);
   }
   EXPECT_FALSE(Regex::compile("a")->matches_all(std::string(kRegexTextMax + 1, 'a')).ok());
-  EXPECT_FALSE(Regex::compile("a")->replace(std::string(1000, 'a'), std::string(10'000, 'b'), false).ok());
+  EXPECT_FALSE(
+      Regex::compile("a")->replace(std::string(1000, 'a'), std::string(10'000, 'b'), false).ok());
 }
 
 TEST(Regex, LargeTextsWithOrdinaryPatternsAreFine) {

@@ -99,7 +99,8 @@ TEST_F(Functions, ChanceComesFromTheEnv) {
   EXPECT_EQ(json("${random(100,102)}"), "100");
   EXPECT_EQ(json("${random(5,5)}"), "failed: random() needs a range with at least one number");
   for (int i = 0; i < 50; ++i) {
-    const int64_t chosen = *testing::evaluate("simple", "${random(-3,4)}", exchange, scope).value->as_int();
+    const int64_t chosen =
+        *testing::evaluate("simple", "${random(-3,4)}", exchange, scope).value->as_int();
     EXPECT_GE(chosen, -3);
     EXPECT_LT(chosen, 4);
   }
@@ -140,7 +141,8 @@ TEST_F(Functions, DatesWithPatternsAndOffsets) {
           {"${date:header.none:yyyy}", "failed: there is no date in 'none'"},
           {"${date-with-timezone:now:GMT+8:yyyy-MM-dd HH:mm}", R"("2024-02-29 21:05")"},
           {"${date-with-timezone:header.due:UTC:HH:mm}", R"("08:00")"}});
-  EXPECT_EQ(testing::evaluate("simple", "${date:now}", exchange, scope).value->kind(), Value::Kind::time);
+  EXPECT_EQ(testing::evaluate("simple", "${date:now}", exchange, scope).value->kind(),
+            Value::Kind::time);
   exchange.message.headers.set("ms", INT64_MAX);
   EXPECT_EQ(json("${date:header.ms:yyyy}").substr(0, 7), "failed:");
 }
@@ -153,9 +155,10 @@ std::string paris() {
     return out;
   };
   const std::string start = std::string("TZif2") + std::string(15, '\0');
-  std::string out = start + number(0, 4) + number(0, 4) + number(0, 4) + number(0, 4) + number(1, 4) + number(1, 4) +
-                    std::string(7, '\0');
-  out += start + number(0, 4) + number(0, 4) + number(0, 4) + number(1, 4) + number(2, 4) + number(8, 4);
+  std::string out = start + number(0, 4) + number(0, 4) + number(0, 4) + number(0, 4) +
+                    number(1, 4) + number(1, 4) + std::string(7, '\0');
+  out += start + number(0, 4) + number(0, 4) + number(0, 4) + number(1, 4) + number(2, 4) +
+         number(8, 4);
   out += number(1'000'000'000, 8) + number(1, 1);
   out += number(0, 4) + number(0, 1) + number(0, 1) + number(3600, 4) + number(0, 1) + number(4, 1);
   out += std::string("UTC\0CET\0", 8);
@@ -165,7 +168,9 @@ std::string paris() {
 TEST_F(Functions, TimeZonesFollowTheirRules) {
   const auto zone = expr::TimeZone::from_tzif(paris());
   ASSERT_TRUE(zone.ok());
-  const auto offset = [&](std::string_view time) { return (*zone)->at(*parse_iso8601(time)).seconds; };
+  const auto offset = [&](std::string_view time) {
+    return (*zone)->at(*parse_iso8601(time)).seconds;
+  };
   EXPECT_EQ(offset("1999-07-01T00:00:00Z"), 0);
   EXPECT_EQ(offset("2024-01-15T00:00:00Z"), 3600);
   EXPECT_EQ(offset("2024-03-31T00:59:59Z"), 3600);
@@ -196,11 +201,14 @@ TEST_F(Functions, FilePartsComeFromTheHeadersOfTheFileConsumer) {
 
 TEST_F(Functions, BuiltResultsAreBounded) {
   body(std::string(100'000, 'a'));
-  EXPECT_EQ(json("${body.replace('a','bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
-                 "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
+  EXPECT_EQ(json("${body.replace('a','"
+                 "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
+                 "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
+                 "bbbbbbbbbbb"
                  "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb')}"),
             "failed: the text would be larger than 16777216 bytes");
-  EXPECT_EQ(json("${body.repeat(1000000)}"), "failed: the text would be larger than 16777216 bytes");
+  EXPECT_EQ(json("${body.repeat(1000000)}"),
+            "failed: the text would be larger than 16777216 bytes");
   EXPECT_EQ(json("${pad('a',999999999)}").substr(0, 7), "failed:");
 }
 

@@ -41,8 +41,11 @@ TEST_F(Predicate, BareFlagsAreOperandsOfLogic) {
     int total;
     bool expected;
   };
-  const Case cases[] = {{true, 1, true}, {false, 101, true}, {Value(), 1, false},
-                        {"false", 1, false}, {"", 1, false}};
+  const Case cases[] = {{true, 1, true},
+                        {false, 101, true},
+                        {Value(), 1, false},
+                        {"false", 1, false},
+                        {"", 1, false}};
   for (const Case& c : cases) {
     exchange.message.headers.erase("vip");
     if (!c.vip.is_null()) exchange.message.headers.set("vip", c.vip);
@@ -69,7 +72,8 @@ TEST_F(Predicate, TruthOfValues) {
 }
 
 TEST_F(Predicate, NumbersCompareByValueAndExactly) {
-  exchange.message.body = *parse_json(R"({"id":9007199254740993,"big":12345678901234567890,"d":1.10})");
+  exchange.message.body =
+      *parse_json(R"({"id":9007199254740993,"big":12345678901234567890,"d":1.10})");
   EXPECT_TRUE(yes("${body.id} == 9007199254740993"));
   EXPECT_FALSE(yes("${body.id} == 9007199254740992"));
   EXPECT_TRUE(yes("${body.id} > 9007199254740992"));
@@ -180,20 +184,23 @@ TEST_F(Predicate, SyntaxErrorsPointAtTheirPlace) {
     std::string_view what, hint;
   };
   const Case cases[] = {
-      {"${header.foo} is com.mycompany.DoesNotExist", 17, "'com.mycompany.DoesNo' is no value", "write '...'"},
+      {"${header.foo} is com.mycompany.DoesNotExist", 17, "'com.mycompany.DoesNo' is no value",
+       "write '...'"},
       {"${header.foo} is 'Sting'", 17, "there is no type 'Sting'", "did you mean 'String'?"},
       {"${header.foo} range 'abc..200'", 20, "'abc..200' is no range", "write it like 100..199"},
       {"${header.foo} range 100.200 x", 20, "'100.200 x' is no value", ""},
       {"${header.foo} == ", 14, "the operator == has no right side", ""},
       {"== 'x'", 0, "the operator == has no left side", ""},
-      {"${header.foo}=='x'", 13, "'=='x'' is not expected here", "operators have spaces on both sides"},
+      {"${header.foo}=='x'", 13, "'=='x'' is not expected here",
+       "operators have spaces on both sides"},
       {"${header.foo} == 'x' &&", 23, "the logical operator has no right side", ""},
       {"${header.foo} == 'x", 17, "the quoted text has no end", ""},
       {"${header.foo", 0, "the function has no closing }", "close it"},
       {"${heder.foo} == 'x'", 2, "there is no function 'heder'", "did you mean 'header'?"},
       {"${headerfoo}", 2, "there is no function 'headerfoo'", ""},
       {"${uuidv7}", 2, "there is no function 'uuidv7'", "did you mean 'uuid'?"},
-      {"${jq(.a)} == 1", 2, "Camel's function 'jq' is not supported", ""},
+      {"${ref:order} == 1", 2, "Camel's function 'ref' is not supported", ""},
+      {"${jq(.a | length)} == 1", 5, "only paths such as", "use jsonpath"},
       {"${header.foo} regex '('", 20, "'(' is no regular expression", ""},
       {"${body.toUperCase()}", 7, "there is no method toUperCase()", "did you mean 'toUpperCase'?"},
       {"${body.substring()}", 7, "the method substring() takes 1 argument(s)", ""},
@@ -207,7 +214,8 @@ TEST_F(Predicate, SyntaxErrorsPointAtTheirPlace) {
   };
   for (const Case& c : cases) {
     ExpressionError problem;
-    EXPECT_EQ(compile_expression("simple", c.text, ExpressionUse::predicate, problem), nullptr) << c.text;
+    EXPECT_EQ(compile_expression("simple", c.text, ExpressionUse::predicate, problem), nullptr)
+        << c.text;
     EXPECT_EQ(problem.offset, c.offset) << c.text;
     EXPECT_NE(problem.what.find(c.what), std::string::npos) << c.text << ": " << problem.what;
     EXPECT_NE(problem.hint.find(c.hint), std::string::npos) << c.text << ": " << problem.hint;

@@ -61,8 +61,9 @@ TEST_F(Simple, ALoneFunctionKeepsTheKindOfItsValue) {
 }
 
 TEST_F(Simple, HeadersAreFoundInEveryForm) {
-  for (const char* text : {"${header.name}", "${headers.NAME}", "${header[name]}", "${headers['Name']}",
-                           "${header:name}", "${in.header.name}", "${in.headers[name]}", "$simple{header.name}"})
+  for (const char* text :
+       {"${header.name}", "${headers.NAME}", "${header[name]}", "${headers['Name']}",
+        "${header:name}", "${in.header.name}", "${in.headers[name]}", "$simple{header.name}"})
     EXPECT_EQ(value(text), Value("Camel")) << text;
   EXPECT_EQ(value("${header.Content-Type}"), Value("text/plain"));
   EXPECT_EQ(value("${headers['with space']}"), Value("s"));
@@ -244,9 +245,11 @@ TEST_F(Simple, OtherLanguages) {
 }
 
 TEST_F(Simple, CallablesThatThrowFailTheirMessageOnly) {
-  const ExpressionPtr good = make_expression([](const Exchange& e) { return Value(int64_t(e.serial)); });
+  const ExpressionPtr good =
+      make_expression([](const Exchange& e) { return Value(int64_t(e.serial)); });
   EXPECT_EQ(*good->evaluate(exchange, scope), Value(7));
-  const ExpressionPtr bad = make_expression([](const Exchange&) -> Value { throw std::runtime_error("boom"); });
+  const ExpressionPtr bad =
+      make_expression([](const Exchange&) -> Value { throw std::runtime_error("boom"); });
   EXPECT_EQ(bad->evaluate(exchange, scope).error().what, "the expression failed: boom");
 }
 

@@ -6,7 +6,8 @@ namespace drom::expr {
 namespace {
 
 Error too_large() {
-  return Error(ErrorKind::data, "the text would be larger than " + std::to_string(kBuiltTextMax) + " bytes");
+  return Error(ErrorKind::data,
+               "the text would be larger than " + std::to_string(kBuiltTextMax) + " bytes");
 }
 
 }  // namespace

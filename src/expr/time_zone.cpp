@@ -41,7 +41,8 @@ struct Header {
 bool read_header(Reader& in, Header& out) {
   if (in.take(4) != "TZif") return false;
   in.take(16);  // version and reserved bytes
-  for (size_t* field : {&out.ut, &out.standard, &out.leaps, &out.changes, &out.types, &out.characters}) {
+  for (size_t* field :
+       {&out.ut, &out.standard, &out.leaps, &out.changes, &out.types, &out.characters}) {
     const int64_t value = in.number(4);
     if (value < 0 || value > int64_t{kFileMax}) return false;
     *field = static_cast<size_t>(value);
@@ -219,14 +220,16 @@ int64_t TimeZone::rule_time(const RuleDay& day, int year) {
   using namespace std::chrono;
   const auto month = std::chrono::year(year) / std::chrono::month(unsigned(day.month));
   const weekday wanted(unsigned(day.weekday));
-  const sys_days date = day.week == 5 ? sys_days(month / wanted[last])
-                                      : sys_days(month / wanted[unsigned(day.week)]);
+  const sys_days date =
+      day.week == 5 ? sys_days(month / wanted[last]) : sys_days(month / wanted[unsigned(day.week)]);
   return int64_t{date.time_since_epoch().count()} * 86400 + day.seconds;
 }
 
 TimeZone::Offset TimeZone::at(WallTime time) const {
   const int64_t now = std::chrono::floor<std::chrono::seconds>(time).time_since_epoch().count();
-  const auto offset = [](const Type& type) { return Offset{type.seconds, type.name, type.daylight}; };
+  const auto offset = [](const Type& type) {
+    return Offset{type.seconds, type.name, type.daylight};
+  };
   const auto next = std::upper_bound(changes_.begin(), changes_.end(), now);
   if (next == changes_.begin()) return offset(types_[changes_.empty() ? 0 : first_standard()]);
   if (next != changes_.end() || !has_rule_)

@@ -44,9 +44,9 @@ class TimeZone {
   static int64_t rule_time(const RuleDay& day, int year);
   size_t first_standard() const;
 
-  std::vector<int64_t> changes_;   // seconds since 1970, rising
-  std::vector<uint8_t> kinds_;     // the type from that change on
-  std::vector<Type> types_;        // never empty
+  std::vector<int64_t> changes_;  // seconds since 1970, rising
+  std::vector<uint8_t> kinds_;    // the type from that change on
+  std::vector<Type> types_;       // never empty
   bool has_rule_ = false;
   Type standard_, summer_;
   RuleDay summer_begins_, summer_ends_;

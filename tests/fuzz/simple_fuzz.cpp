@@ -34,7 +34,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   const drom::testing::FixedEnv env;
   const drom::EvalScope scope{env, "route", "step"};
-  const drom::Exchange exchanges[] = {sample(drom::Value()), sample(R"({"a":{"b":[1,2.50]},"n":"7"})"),
+  const drom::Exchange exchanges[] = {sample(drom::Value()),
+                                      sample(R"({"a":{"b":[1,2.50]},"n":"7"})"),
                                       sample("plain text, 12"), sample(drom::Value(int64_t{-5}))};
   for (const drom::Exchange& exchange : exchanges) {
     const drom::Result<drom::Value> value = expression->evaluate(exchange, scope);

@@ -42,8 +42,9 @@ struct Evaluated {
   std::optional<ExpressionError> syntax;
 };
 
-inline Evaluated evaluate(std::string_view language, std::string_view text, const Exchange& exchange,
-                          const EvalScope& scope, ExpressionUse use = ExpressionUse::value) {
+inline Evaluated evaluate(std::string_view language, std::string_view text,
+                          const Exchange& exchange, const EvalScope& scope,
+                          ExpressionUse use = ExpressionUse::value) {
   Evaluated out;
   ExpressionError problem;
   const ExpressionPtr expression = compile_expression(language, text, use, problem);

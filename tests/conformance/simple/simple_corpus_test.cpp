@@ -32,8 +32,10 @@ std::string corpus_path() {
 Exchange exchange_of(const Object& row) {
   Exchange out;
   out.message.body = *row.find("body");
-  for (const auto& [name, value] : *row.find("headers")->as_object()) out.message.headers.set(name, value);
-  for (const auto& [name, value] : *row.find("properties")->as_object()) out.properties.set(name, value);
+  for (const auto& [name, value] : *row.find("headers")->as_object())
+    out.message.headers.set(name, value);
+  for (const auto& [name, value] : *row.find("properties")->as_object())
+    out.properties.set(name, value);
   return out;
 }
 
