@@ -145,15 +145,7 @@ int init(const OutboxOptions& options) {
   int exit_code = kOk;
   const auto session = Session::open(options.url, true, exit_code);
   if (!session) return exit_code;
-  Result<bool> done = true;
-  struct Run {
-    static async<Result<bool>> apply(sql::Database& database, std::string name) {
-      Result<void> made = co_await outbox::init(database, std::move(name));
-      if (!made) co_return made.error();
-      co_return true;
-    }
-  };
-  done = session->run(Run::apply(session->database(), *table));
+  const Result<void> done = session->run(outbox::init(session->database(), *table));
   if (!done) return complain(done.error());
   std::printf("%s is ready\n", table->c_str());
   return kOk;
