@@ -1,6 +1,6 @@
-// HTTP request -> route of three steps -> reply, against a hand-written Beast echo, in the same run and with the
-// same client: one server thread each, 16 keep-alive connections. Rounds alternate; the medians are compared.
-// Promise: at least 70 % of the bare echo.
+// HTTP request -> route of three steps -> reply, against a hand-written Beast echo, in the same run
+// and with the same client: one server thread each, 16 keep-alive connections. Rounds alternate;
+// the medians are compared. Promise: at least 70 % of the bare echo.
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/connect.hpp>
@@ -57,7 +57,8 @@ asio::awaitable<void> echo_server(tcp::acceptor& acceptor) {
 }
 
 // A client that writes one fixed request and waits for the whole answer, whose size it learns once.
-asio::awaitable<void> client(unsigned short port, const std::string& request, bool& stop, uint64_t& count) {
+asio::awaitable<void> client(unsigned short port, const std::string& request, bool& stop,
+                             uint64_t& count) {
   tcp::socket socket(co_await asio::this_coro::executor);
   const tcp::endpoint server(asio::ip::make_address("127.0.0.1"), port);
   co_await socket.async_connect(server, asio::use_awaitable);
@@ -68,7 +69,8 @@ asio::awaitable<void> client(unsigned short port, const std::string& request, bo
     co_await asio::async_write(socket, asio::buffer(request), asio::use_awaitable);
     size_t got = 0, wanted = 0;
     while (wanted == 0 || got < wanted) {
-      const size_t n = co_await socket.async_read_some(asio::buffer(answer.data() + got, answer.size() - got), asio::use_awaitable);
+      const size_t n = co_await socket.async_read_some(
+          asio::buffer(answer.data() + got, answer.size() - got), asio::use_awaitable);
       got += n;
       const std::string_view text(answer.data(), got);
       const size_t end = text.find("\r\n\r\n");
@@ -82,12 +84,15 @@ asio::awaitable<void> client(unsigned short port, const std::string& request, bo
 
 double requests_per_second(unsigned short port) {
   const std::string body = R"({"customer":"ada","item":"tea"})";
-  const std::string request = "POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: " +
-                              std::to_string(body.size()) + "\r\n\r\n" + body;
+  const std::string request =
+      "POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Type: "
+      "application/json\r\nContent-Length: " +
+      std::to_string(body.size()) + "\r\n\r\n" + body;
   asio::io_context io(1);
   bool stop = false;
   uint64_t count = 0;
-  for (int i = 0; i < kConnections; ++i) asio::co_spawn(io, client(port, request, stop, count), asio::detached);
+  for (int i = 0; i < kConnections; ++i)
+    asio::co_spawn(io, client(port, request, stop, count), asio::detached);
   const auto start = std::chrono::steady_clock::now();
   io.run_for(kRound);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
@@ -112,7 +117,9 @@ class FixedProperties final : public drom::PropertySource {
 
 unsigned short free_port() {
   asio::io_context io;
-  return tcp::acceptor(io, tcp::endpoint(asio::ip::make_address("127.0.0.1"), 0)).local_endpoint().port();
+  return tcp::acceptor(io, tcp::endpoint(asio::ip::make_address("127.0.0.1"), 0))
+      .local_endpoint()
+      .port();
 }
 
 double median(std::vector<double> values) {
@@ -157,7 +164,9 @@ int main() {
   echo_io.stop();
   echo_thread.join();
   const double ratio = median(ours) / median(bare);
-  std::printf("http: route of 3 steps %.0f requests/s, bare Beast echo %.0f requests/s, ratio %.2f (promise %.2f)\n", median(ours),
-              median(bare), ratio, kPromise);
+  std::printf(
+      "http: route of 3 steps %.0f requests/s, bare Beast echo %.0f requests/s, ratio %.2f "
+      "(promise %.2f)\n",
+      median(ours), median(bare), ratio, kPromise);
   return ratio >= kPromise ? 0 : 1;
 }

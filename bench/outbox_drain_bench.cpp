@@ -72,8 +72,8 @@ double drain_with_relay(const std::string& type, Named bean) {
 }
 
 bool report(const char* name, double relay, double bare) {
-  std::printf("%-10s relay %8.0f rows/s   bare %8.0f rows/s   ratio %.2f (promise %.2f)\n", name, relay, bare,
-              relay / bare, kPromise);
+  std::printf("%-10s relay %8.0f rows/s   bare %8.0f rows/s   ratio %.2f (promise %.2f)\n", name,
+              relay, bare, relay / bare, kPromise);
   return relay / bare >= kPromise;
 }
 
@@ -93,15 +93,18 @@ class SqliteLoop {
   }
   void run(const std::string& text) {
     char* failure = nullptr;
-    check(sqlite3_exec(db_, text.c_str(), nullptr, nullptr, &failure) == SQLITE_OK, text.c_str(), failure);
+    check(sqlite3_exec(db_, text.c_str(), nullptr, nullptr, &failure) == SQLITE_OK, text.c_str(),
+          failure);
   }
   void fill() {
     run("DROP TABLE IF EXISTS " + kTable);
     run(outbox::outbox_ddl(sql::Dialect::sqlite, kTable));
     run("DELETE FROM drom_lease");
-    run("INSERT INTO " + kTable + " (key, type, payload, headers) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL "
-        "SELECT i + 1 FROM n WHERE i < " + std::to_string(kRows) + ") SELECT 'key' || i % 10000, 'order.created', '" +
-        kPayload + "', '{\"content-type\":\"application/json\"}' FROM n");
+    run("INSERT INTO " + kTable +
+        " (key, type, payload, headers) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL "
+        "SELECT i + 1 FROM n WHERE i < " +
+        std::to_string(kRows) + ") SELECT 'key' || i % 10000, 'order.created', '" + kPayload +
+        "', '{\"content-type\":\"application/json\"}' FROM n");
     run("PRAGMA wal_checkpoint(TRUNCATE)");
   }
   std::vector<int64_t> trip(const std::vector<int64_t>& done) {
@@ -122,18 +125,22 @@ class SqliteLoop {
     std::vector<int64_t> ids;
     while (sqlite3_step(read_) == SQLITE_ROW) {
       ids.push_back(sqlite3_column_int64(read_, 0));
-      for (int c = 1; c < sqlite3_column_count(read_); ++c) bytes_ += static_cast<size_t>(sqlite3_column_bytes(read_, c));
+      for (int c = 1; c < sqlite3_column_count(read_); ++c)
+        bytes_ += static_cast<size_t>(sqlite3_column_bytes(read_, c));
     }
     sqlite3_reset(read_);
     run("COMMIT");
     return ids;
   }
   void own_all() {
-    run("INSERT INTO drom_lease SELECT '" + kTable + "', value, 'me', 7, '9999-01-01' FROM json_each('[" + [] {
-      std::string all = "0";
-      for (int b = 1; b < 64; ++b) all += "," + std::to_string(b);
-      return all;
-    }() + "]')");
+    run("INSERT INTO drom_lease SELECT '" + kTable +
+        "', value, 'me', 7, '9999-01-01' FROM json_each('[" +
+        [] {
+          std::string all = "0";
+          for (int b = 1; b < 64; ++b) all += "," + std::to_string(b);
+          return all;
+        }() +
+        "]')");
   }
 
  private:
@@ -142,8 +149,10 @@ class SqliteLoop {
   }
   void prepare() {
     if (mark_) return;
-    check(sqlite3_prepare_v2(db_, statements_.mark_sent.c_str(), -1, &mark_, nullptr) == SQLITE_OK, "prepare");
-    check(sqlite3_prepare_v2(db_, statements_.read_all.c_str(), -1, &read_, nullptr) == SQLITE_OK, "prepare");
+    check(sqlite3_prepare_v2(db_, statements_.mark_sent.c_str(), -1, &mark_, nullptr) == SQLITE_OK,
+          "prepare");
+    check(sqlite3_prepare_v2(db_, statements_.read_all.c_str(), -1, &read_, nullptr) == SQLITE_OK,
+          "prepare");
   }
   static void bind(sqlite3_stmt* statement, int at, const std::string& text) {
     sqlite3_bind_text(statement, at, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT);
@@ -182,31 +191,36 @@ class PostgresLoop {
  public:
   explicit PostgresLoop(const char* conninfo)
       : db_(PQconnectdb(conninfo)),
-        statements_(outbox::make_statements(sql::Dialect::postgres, kTable, outbox::SentPolicy::mark)) {
+        statements_(
+            outbox::make_statements(sql::Dialect::postgres, kTable, outbox::SentPolicy::mark)) {
     check(PQstatus(db_) == CONNECTION_OK, "connect", PQerrorMessage(db_));
   }
   ~PostgresLoop() { PQfinish(db_); }
   void run(const std::string& text) {
     PGresult* result = PQexec(db_, text.c_str());
     const ExecStatusType status = PQresultStatus(result);
-    check(status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK, text.c_str(), PQerrorMessage(db_));
+    check(status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK, text.c_str(),
+          PQerrorMessage(db_));
     PQclear(result);
   }
   void fill() {
     run("DROP TABLE IF EXISTS " + kTable);
     run(outbox::outbox_ddl(sql::Dialect::postgres, kTable));
     run("DELETE FROM drom_lease");
-    run("INSERT INTO " + kTable + " (key, type, payload, headers) SELECT 'key' || i % 10000, 'order.created', '" +
-        kPayload + "', '{\"content-type\":\"application/json\"}' FROM generate_series(1, " + std::to_string(kRows) +
-        ") AS i");
+    run("INSERT INTO " + kTable +
+        " (key, type, payload, headers) SELECT 'key' || i % 10000, 'order.created', '" + kPayload +
+        "', '{\"content-type\":\"application/json\"}' FROM generate_series(1, " +
+        std::to_string(kRows) + ") AS i");
     run("VACUUM ANALYZE " + kTable);
     run("CHECKPOINT");
   }
   void own_all() {
-    run("INSERT INTO drom_lease SELECT '" + kTable + "', b, 'me', 7, now() + interval '1 day' "
+    run("INSERT INTO drom_lease SELECT '" + kTable +
+        "', b, 'me', 7, now() + interval '1 day' "
         "FROM generate_series(0, 63) AS b");
-    for (const auto& [name, text] : {std::pair("mark", &statements_.mark_sent), std::pair("read", &statements_.read_all),
-                                     std::pair("before", &statements_.before_read)})
+    for (const auto& [name, text] :
+         {std::pair("mark", &statements_.mark_sent), std::pair("read", &statements_.read_all),
+          std::pair("before", &statements_.before_read)})
       PQclear(PQprepare(db_, name, text->c_str(), 0, nullptr));
   }
   std::vector<int64_t> trip(const std::vector<int64_t>& done) {
@@ -221,7 +235,8 @@ class PostgresLoop {
     const char* values[] = {"{}", "[]", limit.c_str()};
     PGresult* rows = execute("read", 3, values);
     std::vector<int64_t> ids;
-    for (int i = 0; i < PQntuples(rows); ++i) ids.push_back(std::strtoll(PQgetvalue(rows, i, 0), nullptr, 10));
+    for (int i = 0; i < PQntuples(rows); ++i)
+      ids.push_back(std::strtoll(PQgetvalue(rows, i, 0), nullptr, 10));
     PQclear(rows);
     run("COMMIT");
     return ids;

@@ -1,6 +1,7 @@
-// What a step costs: a plain step (setHeader with a constant) and a waiting step (a coroutine that does not
-// suspend), alone in a pipeline of ten, with batches of 1 and of 64. `per_step` is per exchange and step;
-// `allocs` are allocations per exchange and run. Promise: below 100 ns per exchange and step.
+// What a step costs: a plain step (setHeader with a constant) and a waiting step (a coroutine that
+// does not suspend), alone in a pipeline of ten, with batches of 1 and of 64. `per_step` is per
+// exchange and step; `allocs` are allocations per exchange and run. Promise: below 100 ns per
+// exchange and step.
 #include <benchmark/benchmark.h>
 
 #include <atomic>
@@ -49,7 +50,8 @@ Step make_step(bool waiting) {
   return Step(std::unique_ptr<Processor>(std::make_unique<PlainStep>()));
 }
 
-async<> loop(benchmark::State& state, Pipeline& pipeline, Batch& batch, Scope& scope, size_t& allocated) {
+async<> loop(benchmark::State& state, Pipeline& pipeline, Batch& batch, Scope& scope,
+             size_t& allocated) {
   const size_t before = allocations.load();
   for (auto _ : state) co_await pipeline.run(batch, scope);
   allocated = allocations.load() - before;
@@ -65,7 +67,8 @@ void walk(benchmark::State& state, bool waiting) {
   size_t allocated = 0;
   harness.run(loop(state, pipeline, batch, scope, allocated));
   const double runs = static_cast<double>(state.iterations()) * static_cast<double>(batch.size());
-  state.counters["per_step"] = benchmark::Counter(runs * kSteps, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+  state.counters["per_step"] =
+      benchmark::Counter(runs * kSteps, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
   state.counters["allocs"] = static_cast<double>(allocated) / runs;
 }
 
@@ -79,9 +82,11 @@ void BM_RealSteps(benchmark::State& state) {
   EngineOptions options;
   options.manual_time = true;
   App app(options);
-  app.routes().from("direct:x").set_header("kind", constant("order")).filter(simple("${header.kind} == 'order'"), [](Steps& s) {
-    s.set_property("seen", simple("${header.kind}"));
-  });
+  app.routes()
+      .from("direct:x")
+      .set_header("kind", constant("order"))
+      .filter(simple("${header.kind} == 'order'"),
+              [](Steps& s) { s.set_property("seen", simple("${header.kind}")); });
   if (!app.build() || !app.engine().start_now()) {
     state.SkipWithError("the route does not start");
     return;
@@ -89,7 +94,8 @@ void BM_RealSteps(benchmark::State& state) {
   size_t allocated = allocations.load();
   for (auto _ : state) benchmark::DoNotOptimize(app.engine().send_now("direct:x", Exchange()));
   allocated = allocations.load() - allocated;
-  state.counters["allocs"] = static_cast<double>(allocated) / static_cast<double>(state.iterations());
+  state.counters["allocs"] =
+      static_cast<double>(allocated) / static_cast<double>(state.iterations());
 }
 BENCHMARK(BM_RealSteps);
 

@@ -7,7 +7,8 @@ using namespace drom;
 namespace {
 
 constexpr const char* kTables =
-    "CREATE TABLE IF NOT EXISTS orders    (id INTEGER PRIMARY KEY, customer TEXT NOT NULL, item TEXT NOT NULL);"
+    "CREATE TABLE IF NOT EXISTS orders    (id INTEGER PRIMARY KEY, customer TEXT NOT NULL, item "
+    "TEXT NOT NULL);"
     "CREATE TABLE IF NOT EXISTS shipments (order_id INTEGER NOT NULL, item TEXT NOT NULL);";
 
 // C++ code as a step: it sees the exchange and may fail it.
@@ -25,7 +26,10 @@ void define(Routes& routes) {
   routes.bean("shop", "drom.sqlite", {{"file", "{{data:./data}}/shop.db"}, {"init", kTables}});
   routes.bean("inbox", "drom.sqlIdempotentRepository", {{"dataSource", "shop"}});
 
-  routes.from("platform-http:/orders", {{"httpMethodRestrict", "POST"}, {"consumes", "application/json"}, {"produces", "application/json"}})
+  routes
+      .from("platform-http:/orders", {{"httpMethodRestrict", "POST"},
+                                      {"consumes", "application/json"},
+                                      {"produces", "application/json"}})
       .route_id("accept")
       .unmarshal_json()
       .process(check_order)
@@ -43,20 +47,26 @@ void define(Routes& routes) {
 
   routes.from("direct:shipping").route_id("shipping").unmarshal_json().transacted([](Steps& steps) {
     steps.idempotent_consumer(simple("${header[outbox.eventId]}"), "inbox", [](Steps& once) {
-      once.to("sql:INSERT INTO shipments (order_id, item) VALUES (:#${header[outbox.key]}, :#item)");
+      once.to(
+          "sql:INSERT INTO shipments (order_id, item) VALUES (:#${header[outbox.key]}, :#item)");
     });
   });
 
-  routes.from("platform-http:/orders/{id}", {{"httpMethodRestrict", "GET"}, {"produces", "application/json"}})
+  routes
+      .from("platform-http:/orders/{id}",
+            {{"httpMethodRestrict", "GET"}, {"produces", "application/json"}})
       .route_id("show")
-      .to("sql:SELECT id, customer, item FROM orders WHERE id = :#id", {{"outputType", "SelectOne"}})
+      .to("sql:SELECT id, customer, item FROM orders WHERE id = :#id",
+          {{"outputType", "SelectOne"}})
       .filter([](const Exchange& exchange) { return exchange.message.body.is_null(); },
               [](Steps& steps) {
                 steps.set_header("CamelHttpResponseCode", constant(404))
                     .set_body(constant(R"({"error": "no such order"})"));
               });
 
-  routes.from("platform-http:/stats", {{"httpMethodRestrict", "GET"}, {"produces", "application/json"}})
+  routes
+      .from("platform-http:/stats",
+            {{"httpMethodRestrict", "GET"}, {"produces", "application/json"}})
       .route_id("stats")
       .to("sql:SELECT (SELECT count(*) FROM orders) AS orders,"
           " (SELECT count(*) FROM outbox_orders WHERE status <> 'sent') AS outbox_unsent,"

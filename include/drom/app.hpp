@@ -1,5 +1,5 @@
-// A complete engine with everything built in: all steps, connectors, formats and data sources of this
-// build. What a C++ program starts from:
+// A complete engine with everything built in: all steps, connectors, formats and data sources of
+// this build. What a C++ program starts from:
 //
 //   int main(int argc, char** argv) {
 //     drom::App app(argc, argv);
@@ -7,10 +7,9 @@
 //     return app.run();
 //   }
 //
-// The command line takes `-D name=value` (properties for {{name}}); application.properties of the current
-// folder is read as well. run() prints every configuration error and returns 78, or runs until SIGINT or
-// SIGTERM.
-// One thread; see Engine for what may be called when.
+// The command line takes `-D name=value` (properties for {{name}}); application.properties of the
+// current folder is read as well. run() prints every configuration error and returns 78, or runs
+// until SIGINT or SIGTERM. One thread; see Engine for what may be called when.
 #pragma once
 
 #include <memory>
@@ -26,11 +25,11 @@ namespace drom {
 // Registers all components, steps, formats and bean types of this build.
 void register_builtin(Registry& registry);
 
-// Properties from -D pairs (first), application.properties of `folders` and the environment. A file that
-// cannot be read right is reported.
+// Properties from -D pairs (first), application.properties of `folders` and the environment. A file
+// that cannot be read right is reported.
 std::shared_ptr<const PropertySource> load_properties(
-    const std::vector<std::pair<std::string, std::string>>& defines, const std::vector<std::string>& folders,
-    Diagnostics& diagnostics);
+    const std::vector<std::pair<std::string, std::string>>& defines,
+    const std::vector<std::string>& folders, Diagnostics& diagnostics);
 
 class App {
  public:

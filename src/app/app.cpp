@@ -21,12 +21,14 @@ std::optional<std::string> read_file(const std::string& name) {
   return text;
 }
 
-std::shared_ptr<PropertyTable> read_properties(const std::vector<std::pair<std::string, std::string>>& defines,
-                                               const std::vector<std::string>& folders, Diagnostics& diagnostics) {
+std::shared_ptr<PropertyTable> read_properties(
+    const std::vector<std::pair<std::string, std::string>>& defines,
+    const std::vector<std::string>& folders, Diagnostics& diagnostics) {
   auto table = std::make_shared<PropertyTable>(environment_variable);
   for (const auto& [name, value] : defines) table->define(name, value);
   for (const std::string& folder : folders) {
-    const std::string file = folder == "." ? "application.properties" : folder + "/application.properties";
+    const std::string file =
+        folder == "." ? "application.properties" : folder + "/application.properties";
     const std::optional<std::string> text = read_file(file);
     if (text) table->read(*text, file, diagnostics);
   }
@@ -83,8 +85,8 @@ App::App(int argc, char** argv, Named defaults) {
 }
 
 std::shared_ptr<const PropertySource> load_properties(
-    const std::vector<std::pair<std::string, std::string>>& defines, const std::vector<std::string>& folders,
-    Diagnostics& diagnostics) {
+    const std::vector<std::pair<std::string, std::string>>& defines,
+    const std::vector<std::string>& folders, Diagnostics& diagnostics) {
   return read_properties(defines, folders, diagnostics);
 }
 

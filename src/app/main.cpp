@@ -16,7 +16,8 @@ int usage_exit(const CLI::App& app, const CLI::ParseError& error) {
 
 std::vector<std::string> verbs_of(const CLI::App& app) {
   std::vector<std::string> out;
-  for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) out.push_back(verb->get_name());
+  for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; }))
+    out.push_back(verb->get_name());
   return out;
 }
 
@@ -49,9 +50,12 @@ int main(int argc, char** argv) {
   add_doc(app, exit_code);
   add_schema(app, exit_code);
   add_outbox(app, exit_code);
-  app.add_subcommand("version", "Prints the version")->callback([] { std::printf("drom %s\n", DROM_VERSION); });
+  app.add_subcommand("version", "Prints the version")->callback([] {
+    std::printf("drom %s\n", DROM_VERSION);
+  });
   const std::vector<std::string> verbs = verbs_of(app);
-  if (argc > 1 && argv[1][0] != '-' && std::find(verbs.begin(), verbs.end(), argv[1]) == verbs.end())
+  if (argc > 1 && argv[1][0] != '-' &&
+      std::find(verbs.begin(), verbs.end(), argv[1]) == verbs.end())
     return unknown_verb(argv[1], verbs);
   try {
     app.parse(argc, argv);

@@ -17,7 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// How long expectations may take to come true: virtual time first, real time where something real works.
+// How long expectations may take to come true: virtual time first, real time where something real
+// works.
 constexpr milliseconds kPatience = std::chrono::seconds(30);
 
 class KeptLog final : public Log {
@@ -85,7 +86,8 @@ class TestFile {
     std::optional<YamlNode> root = parse_yaml(*text, file_, problems_);
     if (!root) return false;
     root_ = std::move(*root);
-    if (!check(root_, {"routes", "inline", "properties", "stub", "tests"}, "a test file")) return false;
+    if (!check(root_, {"routes", "inline", "properties", "stub", "tests"}, "a test file"))
+      return false;
     if (!root_.find("tests") || !root_.find("tests")->is_list())
       return wrong(root_.where, "a test file needs a list of `tests`");
     if (!root_.find("routes") && !root_.find("inline"))
@@ -183,7 +185,9 @@ class TestRun {
     }
     if (const YamlNode* text = file_.root().find("inline")) {
       ContextSpec spec;
-      fine = read_yaml(text->text, file_.name() + " (inline)", app_->registry(), spec, app_->engine().diagnostics()) && fine;
+      fine = read_yaml(text->text, file_.name() + " (inline)", app_->registry(), spec,
+                       app_->engine().diagnostics()) &&
+             fine;
       app_->engine().add(std::move(spec));
     }
     fine = app_->build() && fine;
@@ -194,9 +198,12 @@ class TestRun {
   Mock& mock(const std::string& name) { return mocks(app_->registry()).get(name); }
 
   void set_up_mock(const YamlEntry& entry) {
-    if (!file_.check(entry.value, {"failNext", "error", "reply"}, "the mock '" + entry.name + "'")) return;
+    if (!file_.check(entry.value, {"failNext", "error", "reply"}, "the mock '" + entry.name + "'"))
+      return;
     if (const YamlNode* reply = entry.value.find("reply"))
-      mock(entry.name).reply([value = to_value(*reply)](Exchange& exchange) { exchange.message.body = value; });
+      mock(entry.name).reply([value = to_value(*reply)](Exchange& exchange) {
+        exchange.message.body = value;
+      });
     Error error(ErrorKind::transient, "injected by the test");
     if (const YamlNode* kind = entry.value.find("error")) {
       const std::optional<ErrorKind> named = kind_named(kind->text);
@@ -227,7 +234,8 @@ class TestRun {
     for (const YamlEntry& header : entries(send.find("headers")))
       exchange.message.headers.set(header.name, to_value(header.value));
     const YamlNode* pattern = send.find("pattern");
-    exchange.pattern = pattern && pattern->text == "InOnly" ? ExchangePattern::in_only : ExchangePattern::in_out;
+    exchange.pattern =
+        pattern && pattern->text == "InOnly" ? ExchangePattern::in_only : ExchangePattern::in_out;
     const YamlNode* to = send.find("to");
     const YamlNode* route = send.find("route");
     if ((to != nullptr) == (route != nullptr)) {
@@ -242,11 +250,13 @@ class TestRun {
   void check_reply(const Exchange& reply, const YamlNode* expected) {
     const YamlNode* error = expected ? expected->find("error") : nullptr;
     if (reply.failed() && !error) problem("the exchange failed: " + reply.error->message());
-    if (!expected || !file_.check(*expected, {"body", "headers", "error", "message"}, "expect")) return;
-    if (error && !reply.failed()) problem("expected an error of kind " + error->text + ", the exchange ended well");
+    if (!expected || !file_.check(*expected, {"body", "headers", "error", "message"}, "expect"))
+      return;
+    if (error && !reply.failed())
+      problem("expected an error of kind " + error->text + ", the exchange ended well");
     if (error && reply.failed() && to_string(reply.error->kind) != error->text)
-      problem("expected an error of kind " + error->text + ", got " + std::string(to_string(reply.error->kind)) + ": " +
-              reply.error->message());
+      problem("expected an error of kind " + error->text + ", got " +
+              std::string(to_string(reply.error->kind)) + ": " + reply.error->message());
     const YamlNode* message = expected->find("message");
     if (message && (!reply.failed() || reply.error->what.find(message->text) == std::string::npos))
       problem("expected an error with the text '" + message->text + "'" +
@@ -307,8 +317,8 @@ class TestRun {
       if (!actual)
         out.push_back("'" + count.name + "' is no counter of a route");
       else if (count.value.text != std::to_string(*actual))
-        out.push_back("route " + route.name + ": expected " + count.name + " " + count.value.text + ", got " +
-                      std::to_string(*actual));
+        out.push_back("route " + route.name + ": expected " + count.name + " " + count.value.text +
+                      ", got " + std::to_string(*actual));
     }
   }
 

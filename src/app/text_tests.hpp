@@ -1,6 +1,6 @@
-// Tests of routes written as text: routes, what is sent, how far virtual time moves, what must have come
-// out. Run by `drom test` and by our own suite. Each test gets a fresh engine, whose time moves only when
-// the test says so or everything waits.
+// Tests of routes written as text: routes, what is sent, how far virtual time moves, what must have
+// come out. Run by `drom test` and by our own suite. Each test gets a fresh engine, whose time
+// moves only when the test says so or everything waits.
 #pragma once
 
 #include <string>

@@ -16,8 +16,6 @@ std::string_view to_string(ErrorKind kind) {
   return "bug";
 }
 
-std::string Error::message() const {
-  return hint.empty() ? what : what + " (" + hint + ")";
-}
+std::string Error::message() const { return hint.empty() ? what : what + " (" + hint + ")"; }
 
 }  // namespace drom

@@ -80,7 +80,8 @@ class Builder {
   static bool seen(Frame& frame, const std::string& key) {
     if (!frame.keys) {
       frame.keys = std::make_shared<std::unordered_map<std::string, bool>>();
-      for (const auto& [known, value] : *frame.container.as_object()) frame.keys->emplace(known, true);
+      for (const auto& [known, value] : *frame.container.as_object())
+        frame.keys->emplace(known, true);
     }
     return frame.keys->emplace(key, true).second;
   }
@@ -116,7 +117,8 @@ class Builder {
 };
 
 Error syntax_error(std::string what, size_t offset) {
-  return Error(ErrorKind::data, "not valid JSON: " + std::move(what) + " at byte " + std::to_string(offset));
+  return Error(ErrorKind::data,
+               "not valid JSON: " + std::move(what) + " at byte " + std::to_string(offset));
 }
 
 void append_escaped(std::string& out, std::string_view text) {

@@ -11,21 +11,24 @@ std::string round_trip(std::string_view text) {
 }
 
 TEST(Json, KeepsNumbersDigitByDigit) {
-  for (const char* text : {"0", "-1", "9223372036854775807", "-9223372036854775808", "9223372036854775808",
-                           "12345678901234567890123", "1.10", "1e5", "-0.000000000000000000001"})
+  for (const char* text :
+       {"0", "-1", "9223372036854775807", "-9223372036854775808", "9223372036854775808",
+        "12345678901234567890123", "1.10", "1e5", "-0.000000000000000000001"})
     EXPECT_EQ(round_trip(text), text);
   EXPECT_TRUE(parse_json("12")->is_int());
   EXPECT_EQ(parse_json("1.10")->as_decimal()->digits, "1.10");
 }
 
 TEST(Json, KeepsOrderAndEscapes) {
-  EXPECT_EQ(round_trip(R"({"b":1,"a":[true,null,"x\ny\u0001\"\\"]})"), R"({"b":1,"a":[true,null,"x\ny\u0001\"\\"]})");
+  EXPECT_EQ(round_trip(R"({"b":1,"a":[true,null,"x\ny\u0001\"\\"]})"),
+            R"({"b":1,"a":[true,null,"x\ny\u0001\"\\"]})");
   EXPECT_EQ(round_trip(R"("\ud83d\ude00")"), "\"\xF0\x9F\x98\x80\"");
 }
 
 TEST(Json, RefusesWhatRfc8259Refuses) {
-  for (const char* text : {"", " ", "{", "[1,]", "{\"a\":1,}", "NaN", "Infinity", "01", "1.", "+1", "'a'", "{a:1}",
-                           "\"\x01\"", "\"\\x\"", "1 2", "/*c*/1", "\"\xff\"", "\"\\ud800\"", "tru"}) {
+  for (const char* text :
+       {"", " ", "{", "[1,]", "{\"a\":1,}", "NaN", "Infinity", "01", "1.", "+1", "'a'", "{a:1}",
+        "\"\x01\"", "\"\\x\"", "1 2", "/*c*/1", "\"\xff\"", "\"\\ud800\"", "tru"}) {
     const Result<Value> parsed = parse_json(text);
     ASSERT_FALSE(parsed.ok()) << text;
     EXPECT_EQ(parsed.error().kind, ErrorKind::data) << text;

@@ -37,7 +37,8 @@ struct Unit {
   int64_t ms;
 };
 // Longest names first, so that "ms" is not read as "m".
-constexpr Unit kUnits[] = {{"ms", 1}, {"d", 86'400'000}, {"h", 3'600'000}, {"m", 60'000}, {"s", 1'000}};
+constexpr Unit kUnits[] = {
+    {"ms", 1}, {"d", 86'400'000}, {"h", 3'600'000}, {"m", 60'000}, {"s", 1'000}};
 
 }  // namespace
 
@@ -68,7 +69,8 @@ Result<WallTime> parse_iso8601(std::string_view text) {
   bool ok = digits(text, at, 4, year) && literal(text, at, '-') && digits(text, at, 2, month) &&
             literal(text, at, '-') && digits(text, at, 2, day);
   if (!ok) return bad_time(text);
-  const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(unsigned(month)),
+  const std::chrono::year_month_day date{std::chrono::year(year),
+                                         std::chrono::month(unsigned(month)),
                                          std::chrono::day(unsigned(day))};
   if (!date.ok()) return bad_time(text);
   WallTime time{std::chrono::sys_days(date)};
@@ -130,7 +132,8 @@ Result<milliseconds> parse_duration(std::string_view text) {
     }
     if (factor == 0) return bad;
     int64_t part = 0;
-    if (__builtin_mul_overflow(number, factor, &part) || __builtin_add_overflow(total, part, &total))
+    if (__builtin_mul_overflow(number, factor, &part) ||
+        __builtin_add_overflow(total, part, &total))
       return bad;
   }
   return milliseconds(total);
@@ -141,7 +144,8 @@ std::string to_string(milliseconds duration) {
   if (rest < 0) return std::to_string(rest) + "ms";
   if (rest == 0) return "0ms";
   std::string out;
-  constexpr Unit kLargestFirst[] = {{"d", 86'400'000}, {"h", 3'600'000}, {"m", 60'000}, {"s", 1'000}, {"ms", 1}};
+  constexpr Unit kLargestFirst[] = {
+      {"d", 86'400'000}, {"h", 3'600'000}, {"m", 60'000}, {"s", 1'000}, {"ms", 1}};
   for (const Unit& unit : kLargestFirst) {
     if (rest < unit.ms) continue;
     out += std::to_string(rest / unit.ms);

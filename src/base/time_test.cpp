@@ -6,8 +6,8 @@ namespace drom {
 namespace {
 
 TEST(Iso8601, WritesAndReadsBack) {
-  for (const char* text : {"1970-01-01T00:00:00.000Z", "2026-11-30T12:34:56.789Z", "1969-12-31T23:59:59.999Z",
-                           "2024-02-29T00:00:00.000001Z"}) {
+  for (const char* text : {"1970-01-01T00:00:00.000Z", "2026-11-30T12:34:56.789Z",
+                           "1969-12-31T23:59:59.999Z", "2024-02-29T00:00:00.000001Z"}) {
     const Result<WallTime> time = parse_iso8601(text);
     ASSERT_TRUE(time.ok()) << text;
     EXPECT_EQ(to_iso8601(*time), text);
@@ -21,8 +21,9 @@ TEST(Iso8601, ReadsOffsetsSpacesAndDates) {
 }
 
 TEST(Iso8601, RefusesWhatIsNoTime) {
-  for (const char* text : {"", "2026", "2026-13-01", "2026-02-30", "2026-11-30T25:00", "2026-11-30T12:00:00.Z",
-                           "2026-11-30T12:00:00Zx", "2026-11-30T12:00:00+99:00"})
+  for (const char* text :
+       {"", "2026", "2026-13-01", "2026-02-30", "2026-11-30T25:00", "2026-11-30T12:00:00.Z",
+        "2026-11-30T12:00:00Zx", "2026-11-30T12:00:00+99:00"})
     EXPECT_FALSE(parse_iso8601(text).ok()) << text;
 }
 
@@ -34,7 +35,8 @@ TEST(Duration, ReadsCamelsForms) {
 }
 
 TEST(Duration, RefusesUnknownUnitsSignsAndOverflow) {
-  for (const char* text : {"", "5x", "-5s", "s", "1.5s", "99999999999999999999", "9223372036854775807d", "5s3"})
+  for (const char* text :
+       {"", "5x", "-5s", "s", "1.5s", "99999999999999999999", "9223372036854775807d", "5s3"})
     EXPECT_FALSE(parse_duration(text).ok()) << text;
 }
 

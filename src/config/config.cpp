@@ -19,7 +19,9 @@ bool Config::flag(std::string_view name) const { return entry(name).flag; }
 milliseconds Config::duration(std::string_view name) const {
   return milliseconds(entry(name).integer);
 }
-const std::vector<std::string>& Config::list(std::string_view name) const { return entry(name).list; }
+const std::vector<std::string>& Config::list(std::string_view name) const {
+  return entry(name).list;
+}
 ExpressionPtr Config::expression(std::string_view name) const { return entry(name).expression; }
 Location Config::where(std::string_view name) const {
   const Entry& found = entry(name);

@@ -107,7 +107,8 @@ Location Diagnostics::inside(const Location& where, std::string_view text, size_
   if (!where.file) return where;
   const auto source = sources_.find(*where.file);
   if (source == sources_.end()) return where;
-  const auto place = SourceText(*source->second).inside_scalar({where.line, where.column}, text, offset);
+  const auto place =
+      SourceText(*source->second).inside_scalar({where.line, where.column}, text, offset);
   if (!place) return where;
   Location out = where;
   out.line = place->line;
@@ -128,7 +129,8 @@ std::string Diagnostics::render() const {
   }
   std::sort(sorted.begin(), sorted.end(), [&](const Diagnostic* a, const Diagnostic* b) {
     const auto key = [&](const Diagnostic& item) {
-      return std::tuple(files.at(file_of(item)), item.where.line, item.where.column, std::string_view(item.what), &item);
+      return std::tuple(files.at(file_of(item)), item.where.line, item.where.column,
+                        std::string_view(item.what), &item);
     };
     return key(*a) < key(*b);
   });

@@ -51,7 +51,8 @@ TEST(Diagnostics, PutTheCaretUnderCharactersNotBytes) {
   Diagnostics d;
   d.add_source("r.yaml", "größe: x\n");
   d.error("E0201", at(1, 8), "here");
-  EXPECT_NE(d.render().find("    1 | größe: x\n      |        ^\n"), std::string::npos) << d.render();
+  EXPECT_NE(d.render().find("    1 | größe: x\n      |        ^\n"), std::string::npos)
+      << d.render();
 }
 
 TEST(Diagnostics, CutLongLinesAroundThePlace) {
@@ -74,7 +75,8 @@ TEST(Diagnostics, LetNoControlCharactersThrough) {
 // C58: a wrong option beside a password must not print the password.
 TEST(Diagnostics, MaskSecretsOfTheLineAndOfTheMessage) {
   Diagnostics d;
-  d.add_source("r.yaml", "- to: \"rabbitmq://svc:p:a@ss@host:5672/q?x=1&api-key=K1SECRET&note=a}b\"\n");
+  d.add_source("r.yaml",
+               "- to: \"rabbitmq://svc:p:a@ss@host:5672/q?x=1&api-key=K1SECRET&note=a}b\"\n");
   d.error("E0201", at(1, 7), "cannot use 'http://u:pw9@h/?token=T2SECRET&y=2'", "see password=P3");
   const std::string text = d.render();
   for (const char* secret : {"p:a", "a@ss", "K1SECRET", "pw9", "T2SECRET", "P3"})

@@ -18,12 +18,15 @@ std::set<std::string> codes_in_sources() {
   const std::regex code("\"(E[0-9]{4})\"");
   for (const auto& entry : fs::recursive_directory_iterator(fs::path(DROM_SOURCE_DIR) / "src")) {
     const std::string name = entry.path().filename().string();
-    if (entry.path().extension() != ".cpp" || name.ends_with("_test.cpp") || name == "error_codes.cpp") continue;
+    if (entry.path().extension() != ".cpp" || name.ends_with("_test.cpp") ||
+        name == "error_codes.cpp")
+      continue;
     std::ifstream file(entry.path());
     std::stringstream text;
     text << file.rdbuf();
     const std::string all = text.str();
-    for (std::sregex_iterator it(all.begin(), all.end(), code), end; it != end; ++it) out.insert((*it)[1]);
+    for (std::sregex_iterator it(all.begin(), all.end(), code), end; it != end; ++it)
+      out.insert((*it)[1]);
   }
   return out;
 }
@@ -36,7 +39,8 @@ TEST(ErrorCodes, AreThoseOfTheSourcesAndNoOthers) {
   for (const std::string& code : used)
     EXPECT_TRUE(table.contains(code)) << code << " is missing in src/config/error_codes.cpp";
   for (const std::string& code : table)
-    EXPECT_TRUE(used.contains(code)) << code << " is used nowhere: remove it from src/config/error_codes.cpp";
+    EXPECT_TRUE(used.contains(code))
+        << code << " is used nowhere: remove it from src/config/error_codes.cpp";
 }
 
 TEST(ErrorCodes, AreSortedAndExplained) {

@@ -21,7 +21,7 @@ struct SizeUnit {
   std::string_view name;
   unsigned shift;
 };
-constexpr SizeUnit kSizeUnits[] = {{"", 0},   {"b", 0},   {"k", 10}, {"kb", 10}, {"m", 20},
+constexpr SizeUnit kSizeUnits[] = {{"", 0},    {"b", 0},  {"k", 10},  {"kb", 10}, {"m", 20},
                                    {"mb", 20}, {"g", 30}, {"gb", 30}, {"t", 40},  {"tb", 40}};
 
 }  // namespace
@@ -121,7 +121,8 @@ std::string_view type_phrase(OptionType type) {
 
 std::string_view type_hint(OptionType type) {
   switch (type) {
-    case OptionType::duration: return "write it like 500ms, 5s, 1m30s, 2h, or as a number of milliseconds";
+    case OptionType::duration:
+      return "write it like 500ms, 5s, 1m30s, 2h, or as a number of milliseconds";
     case OptionType::size: return "write it like 512, 64KB, 10MB, 1GB";
     case OptionType::expression:
     case OptionType::predicate:
@@ -131,7 +132,8 @@ std::string_view type_hint(OptionType type) {
 }
 
 std::string show_number(OptionType type, int64_t value) {
-  if (type == OptionType::duration) return value < 0 ? std::to_string(value) : to_string(milliseconds(value));
+  if (type == OptionType::duration)
+    return value < 0 ? std::to_string(value) : to_string(milliseconds(value));
   if (type == OptionType::size) {
     constexpr SizeUnit kLargestFirst[] = {{"TB", 40}, {"GB", 30}, {"MB", 20}, {"KB", 10}};
     for (const SizeUnit& unit : kLargestFirst)

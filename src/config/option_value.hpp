@@ -15,7 +15,8 @@ std::optional<double> parse_number(std::string_view text);
 std::optional<bool> parse_boolean(std::string_view text);
 // Bytes: "512", "64KB", "10 MB", "1g"; 1 KB is 1024 bytes.
 std::optional<int64_t> parse_size(std::string_view text);
-// Milliseconds. A negative number is read only where the minimum of the option allows it ("-1: for ever").
+// Milliseconds. A negative number is read only where the minimum of the option allows it ("-1: for
+// ever").
 std::optional<int64_t> parse_milliseconds(std::string_view text, const OptionSpec& spec);
 // The value of `values` that is meant: case, `-` and `_` do not count, as in Camel. Null: none.
 const std::string* find_enum_value(const OptionSpec& spec, std::string_view text);

@@ -64,7 +64,9 @@ class Resolver {
         at += 3;
       } else if (text.substr(at).starts_with("{{")) {
         const size_t end = closing(text, at);
-        if (end == std::string_view::npos) return fail(text, at, "'{{' is never closed", "add the missing '}}', or write \\{{ for the signs themselves");
+        if (end == std::string_view::npos)
+          return fail(text, at, "'{{' is never closed",
+                      "add the missing '}}', or write \\{{ for the signs themselves");
         std::optional<std::string> value = placeholder(text, at, text.substr(at + 2, end - at - 2));
         if (!value) return std::nullopt;
         out += *value;
@@ -73,7 +75,8 @@ class Resolver {
         out += text[at++];
       }
       if (out.size() > kTextMax)
-        return fail(text, 0, "placeholders make a text of more than 1 MiB", "look for a property that holds itself");
+        return fail(text, 0, "placeholders make a text of more than 1 MiB",
+                    "look for a property that holds itself");
     }
     return out;
   }
@@ -87,9 +90,11 @@ class Resolver {
   }
   // Only what stands in the file has a place in it; a property's value has not.
   Location locate(std::string_view text, size_t offset) const {
-    const bool inside = text.data() >= whole_.data() && text.data() <= whole_.data() + whole_.size();
+    const bool inside =
+        text.data() >= whole_.data() && text.data() <= whole_.data() + whole_.size();
     if (!inside) return where_;
-    return diagnostics_.inside(where_, whole_, static_cast<size_t>(text.data() - whole_.data()) + offset);
+    return diagnostics_.inside(where_, whole_,
+                               static_cast<size_t>(text.data() - whole_.data()) + offset);
   }
 
   // `inner` is what stands between the braces at text[at].
@@ -117,7 +122,9 @@ class Resolver {
     if (colon != std::string_view::npos) {
       const std::string_view before = inner.substr(0, colon);
       if (std::find(kNotSupported.begin(), kNotSupported.end(), before) != kNotSupported.end())
-        return fail(text, at, "the placeholder function '" + std::string(before) + "' is known in Camel, not supported yet",
+        return fail(text, at,
+                    "the placeholder function '" + std::string(before) +
+                        "' is known in Camel, not supported yet",
                     "use {{key}} with application.properties or -D, or {{env:NAME}}", "E0303");
       if (before == "env" || before == "sys") {
         function = before;
@@ -127,7 +134,8 @@ class Resolver {
     }
     const std::optional<std::string> key = resolve(inner.substr(0, colon));
     if (!key) return std::nullopt;
-    if (key->empty()) return fail(text, at, "the placeholder " + written + " has no name", "write {{name}}");
+    if (key->empty())
+      return fail(text, at, "the placeholder " + written + " has no name", "write {{name}}");
 
     std::optional<std::string> value = look_up(function, *key);
     if (value && nested) value = resolve_value(text, at, *key, *value);
@@ -140,8 +148,10 @@ class Resolver {
     if (!negated) return value;
     if (equals_ignoring_case(*value, "true")) return "false";
     if (equals_ignoring_case(*value, "false")) return "true";
-    return fail(text, at, "the property '" + *key + "' is neither true nor false, so " + written + " has no opposite",
-                "write {{" + *key + "}}, or give the property true or false");
+    return fail(
+        text, at,
+        "the property '" + *key + "' is neither true nor false, so " + written + " has no opposite",
+        "write {{" + *key + "}}, or give the property true or false");
   }
 
   std::optional<std::string> look_up(std::string_view function, const std::string& key) const {
@@ -153,19 +163,22 @@ class Resolver {
                                            const std::string& value) {
     if (value.find("{{") == std::string::npos) return value;
     if (std::find(open_.begin(), open_.end(), key) != open_.end() || open_.size() >= kDepthMax)
-      return fail(text, at, "the property '" + key + "' leads back to itself", "give one of the properties a value of its own");
+      return fail(text, at, "the property '" + key + "' leads back to itself",
+                  "give one of the properties a value of its own");
     open_.push_back(key);
     std::optional<std::string> out = resolve(value);
     open_.pop_back();
     return out;
   }
 
-  std::nullopt_t undefined(std::string_view text, size_t at, std::string_view function, const std::string& key) {
+  std::nullopt_t undefined(std::string_view text, size_t at, std::string_view function,
+                           const std::string& key) {
     if (function == "env")
       return fail(text, at, "the environment variable '" + key + "' is not set",
                   "set it, or write {{env:" + key + ":default}}", "E0209");
     return fail(text, at, "the property '" + key + "' is not defined",
-                "define it in application.properties or by -D " + key + "=..., or write {{" + key + ":default}}",
+                "define it in application.properties or by -D " + key + "=..., or write {{" + key +
+                    ":default}}",
                 "E0209");
   }
 

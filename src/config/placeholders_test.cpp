@@ -8,9 +8,18 @@ namespace {
 class Placeholders : public ::testing::Test {
  protected:
   Placeholders() {
-    source.properties = {{"host", "db"}, {"port", "5432"}, {"stage", "test"}, {"name-test", "T"},
-                         {"url", "{{host}}:{{port}}"}, {"a", "{{b}}"}, {"b", "{{a}}"}, {"self", "x{{self}}"},
-                         {"on", "true"}, {"off", "FALSE"}, {"raw", "{{host}}"}, {"empty", ""}};
+    source.properties = {{"host", "db"},
+                         {"port", "5432"},
+                         {"stage", "test"},
+                         {"name-test", "T"},
+                         {"url", "{{host}}:{{port}}"},
+                         {"a", "{{b}}"},
+                         {"b", "{{a}}"},
+                         {"self", "x{{self}}"},
+                         {"on", "true"},
+                         {"off", "FALSE"},
+                         {"raw", "{{host}}"},
+                         {"empty", ""}};
     source.variables = {{"HOME_DIR", "/home"}};
   }
   std::string resolved(std::string_view text) {

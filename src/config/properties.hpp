@@ -1,6 +1,6 @@
-// The properties behind {{key}}: -D pairs first, then application.properties in the order in which the
-// files were read, then the environment (KEY_NAME for key.name). Filled at load time by one thread,
-// afterwards read by any.
+// The properties behind {{key}}: -D pairs first, then application.properties in the order in which
+// the files were read, then the environment (KEY_NAME for key.name). Filled at load time by one
+// thread, afterwards read by any.
 #pragma once
 
 #include <functional>
@@ -43,8 +43,8 @@ struct PropertyEntry {
   uint32_t line = 0;
 };
 
-// Java's .properties format: `name = value`, `name: value`, `name value`, comments by # and !, lines
-// continued by a backslash, escapes \t \n \r \f \uXXXX. UTF-8.
+// Java's .properties format: `name = value`, `name: value`, `name value`, comments by # and !,
+// lines continued by a backslash, escapes \t \n \r \f \uXXXX. UTF-8.
 std::vector<PropertyEntry> parse_properties(std::string_view text, const std::string& file,
                                             Diagnostics& diagnostics);
 

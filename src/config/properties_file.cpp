@@ -104,7 +104,8 @@ size_t name_end(std::string_view line) {
   for (size_t i = 0; i < line.size(); ++i) {
     if (line[i] == '\\') {
       ++i;
-    } else if (line[i] == '=' || line[i] == ':' || kBlanks.find(line[i]) != std::string_view::npos) {
+    } else if (line[i] == '=' || line[i] == ':' ||
+               kBlanks.find(line[i]) != std::string_view::npos) {
       return i;
     }
   }
@@ -112,7 +113,9 @@ size_t name_end(std::string_view line) {
 }
 
 std::string_view value_of(std::string_view line, size_t end_of_name) {
-  const auto skip = [&](size_t at) { return std::min(line.find_first_not_of(kBlanks, at), line.size()); };
+  const auto skip = [&](size_t at) {
+    return std::min(line.find_first_not_of(kBlanks, at), line.size());
+  };
   size_t at = skip(end_of_name);
   if (at < line.size() && (line[at] == '=' || line[at] == ':')) at = skip(at + 1);
   return line.substr(at);
@@ -127,10 +130,12 @@ std::vector<PropertyEntry> parse_properties(std::string_view text, const std::st
   where.file = std::make_shared<const std::string>(file);
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   if (text.size() > kBytesMax) {
-    diagnostics.error("E0211", where, "the file has more than 1 MiB", "it should hold properties only");
+    diagnostics.error("E0211", where, "the file has more than 1 MiB",
+                      "it should hold properties only");
     return out;
   }
-  if (text.find('\0') != std::string_view::npos || find_invalid_utf8(text) != std::string_view::npos) {
+  if (text.find('\0') != std::string_view::npos ||
+      find_invalid_utf8(text) != std::string_view::npos) {
     diagnostics.error("E0211", where, "the file is no UTF-8 text", "save it as UTF-8");
     return out;
   }
@@ -143,7 +148,8 @@ std::vector<PropertyEntry> parse_properties(std::string_view text, const std::st
     const size_t end = name_end(line.text);
     if (!unescape(std::string_view(line.text).substr(0, end), entry.name) ||
         !unescape(value_of(line.text, end), entry.value)) {
-      diagnostics.error("E0211", where, "\\u needs four hexadecimal digits", "write \\\\u for the letters themselves");
+      diagnostics.error("E0211", where, "\\u needs four hexadecimal digits",
+                        "write \\\\u for the letters themselves");
       continue;
     }
     if (entry.name.empty()) {

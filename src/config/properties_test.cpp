@@ -10,19 +10,23 @@ std::string parsed(std::string_view text) {
   std::string out;
   for (const PropertyEntry& entry : parse_properties(text, "application.properties", diagnostics))
     out += std::to_string(entry.line) + "<" + entry.name + "|" + entry.value + ">";
-  for (const Diagnostic& item : diagnostics.items()) out += "!" + item.code + ":" + std::to_string(item.where.line);
+  for (const Diagnostic& item : diagnostics.items())
+    out += "!" + item.code + ":" + std::to_string(item.where.line);
   return out;
 }
 
 TEST(PropertiesFile, KnowsAllSeparators) {
-  EXPECT_EQ(parsed("a=1\nb = 2\nc: 3\nd 4\n e\t=\t5 6 \nf"), "1<a|1>2<b|2>3<c|3>4<d|4>5<e|5 6 >6<f|>");
+  EXPECT_EQ(parsed("a=1\nb = 2\nc: 3\nd 4\n e\t=\t5 6 \nf"),
+            "1<a|1>2<b|2>3<c|3>4<d|4>5<e|5 6 >6<f|>");
   EXPECT_EQ(parsed("url=http://h:80/?x=1"), "1<url|http://h:80/?x=1>");
   EXPECT_EQ(parsed("a = = b"), "1<a|= b>");
 }
 
 TEST(PropertiesFile, SkipsCommentsAndBlankLines) {
   EXPECT_EQ(parsed("# a=1\n! b=2\n\n   \n  # c\nd=#4"), "6<d|#4>");
-  EXPECT_EQ(parsed("\xEF\xBB\xBF" "a=1\r\nb=2\rc=3"), "1<a|1>2<b|2>3<c|3>");
+  EXPECT_EQ(parsed("\xEF\xBB\xBF"
+                   "a=1\r\nb=2\rc=3"),
+            "1<a|1>2<b|2>3<c|3>");
 }
 
 TEST(PropertiesFile, JoinsContinuedLines) {

@@ -51,7 +51,8 @@ class Reader {
     trim_blanks();
     const size_t start = at_;
     size_t breaks = 0;
-    while (at_ < source_.size() && (std::string_view(" \t\r\n").find(source_[at_]) != std::string_view::npos))
+    while (at_ < source_.size() &&
+           (std::string_view(" \t\r\n").find(source_[at_]) != std::string_view::npos))
       breaks += source_[at_++] == '\n' ? 1 : 0;
     if (breaks == 1) put(' ', start);
     for (size_t i = 1; i < breaks; ++i) put('\n', start);
@@ -105,7 +106,8 @@ class Reader {
       for (const char c : bytes) put(c, start);
     } else if (letter == '\n' || letter == '\r') {
       // An escaped line end joins the lines.
-      while (at_ < source_.size() && std::string_view(" \t\r\n").find(source_[at_]) != std::string_view::npos)
+      while (at_ < source_.size() &&
+             std::string_view(" \t\r\n").find(source_[at_]) != std::string_view::npos)
         ++at_;
     } else if (const size_t known = kLetters.find(letter); known != std::string_view::npos) {
       put(kValues[known], start);
@@ -159,6 +161,8 @@ class Reader {
 
 }  // namespace
 
-ScalarText read_scalar_text(std::string_view source, size_t at) { return Reader(source, at).read(); }
+ScalarText read_scalar_text(std::string_view source, size_t at) {
+  return Reader(source, at).read();
+}
 
 }  // namespace drom

@@ -1,5 +1,5 @@
-// A YAML scalar read back from the file, with the byte where each byte of its value stands. Only for
-// places in messages: what is odd in the file gives a shorter or other text, never a failure.
+// A YAML scalar read back from the file, with the byte where each byte of its value stands. Only
+// for places in messages: what is odd in the file gives a shorter or other text, never a failure.
 #pragma once
 
 #include <cstddef>

@@ -26,8 +26,10 @@ size_t skip_blanks(std::string_view text, size_t at) {
 // The end of a value in a query: RAW(...) may hold an `&`.
 size_t query_value_end(std::string_view text, size_t at) {
   if (text.substr(at).starts_with("RAW(")) {
-    for (size_t end = text.find(')', at); end != std::string_view::npos; end = text.find(')', end + 1))
-      if (end + 1 == text.size() || text.substr(end + 1).find_first_of("&\"'\n") == 0) return end + 1;
+    for (size_t end = text.find(')', at); end != std::string_view::npos;
+         end = text.find(')', end + 1))
+      if (end + 1 == text.size() || text.substr(end + 1).find_first_of("&\"'\n") == 0)
+        return end + 1;
   }
   return std::min(text.find_first_of("& \t\n\"'", at), text.size());
 }
@@ -78,7 +80,8 @@ void mask_userinfo(std::string& text) {
     if (sign == std::string::npos) continue;
     const size_t colon = text.find(':', begin);
     if (colon >= begin + sign) continue;
-    if (!is_placeholder(std::string_view(text).substr(colon + 1))) mask(text, colon + 1, begin + sign);
+    if (!is_placeholder(std::string_view(text).substr(colon + 1)))
+      mask(text, colon + 1, begin + sign);
   }
 }
 

@@ -41,7 +41,8 @@ std::optional<size_t> SourceText::byte(Place place) const {
   return at;
 }
 
-std::optional<Place> SourceText::inside_scalar(Place scalar, std::string_view text, size_t offset) const {
+std::optional<Place> SourceText::inside_scalar(Place scalar, std::string_view text,
+                                               size_t offset) const {
   const std::optional<size_t> start = byte(scalar);
   if (!start || text.empty()) return std::nullopt;
   const ScalarText read = read_scalar_text(text_, *start);

@@ -1,5 +1,5 @@
-// The text of a route file, to show its lines and to follow a character of a YAML scalar back to its
-// place. Holds views: the text must outlive it. Pure; load time.
+// The text of a route file, to show its lines and to follow a character of a YAML scalar back to
+// its place. Holds views: the text must outlive it. Pure; load time.
 #pragma once
 
 #include <cstddef>

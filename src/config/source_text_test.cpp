@@ -11,9 +11,13 @@ Place inside(std::string_view source, Place scalar, std::string_view text, size_
 }
 
 TEST(SourceText, GivesLinesAndPlaces) {
-  const SourceText text("ab\r\nc\xC3\xA4" "d\n");
+  const SourceText text(
+      "ab\r\nc\xC3\xA4"
+      "d\n");
   EXPECT_EQ(text.line(1), "ab");
-  EXPECT_EQ(text.line(2), "c\xC3\xA4" "d");
+  EXPECT_EQ(text.line(2),
+            "c\xC3\xA4"
+            "d");
   EXPECT_EQ(text.line(0), "");
   EXPECT_EQ(text.line(9), "");
   EXPECT_EQ(text.place(7), (Place{2, 3}));  // the d: columns count characters

@@ -11,8 +11,12 @@ namespace drom::testing {
 
 class MapProperties final : public PropertySource {
  public:
-  std::optional<std::string> property(std::string_view key) const override { return find(properties, key); }
-  std::optional<std::string> environment(std::string_view name) const override { return find(variables, name); }
+  std::optional<std::string> property(std::string_view key) const override {
+    return find(properties, key);
+  }
+  std::optional<std::string> environment(std::string_view name) const override {
+    return find(variables, name);
+  }
 
   using Map = std::map<std::string, std::string, std::less<>>;
   Map properties;

@@ -54,7 +54,8 @@ void append_utf8(std::string& out, uint32_t code) {
 }
 
 size_t count_characters(std::string_view text) {
-  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return !is_utf8_tail(c); }));
+  return static_cast<size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return !is_utf8_tail(c); }));
 }
 
 }  // namespace drom

@@ -8,7 +8,8 @@
 
 namespace drom {
 
-// The first byte that is no valid UTF-8 (overlong forms and surrogates count as invalid); npos: fine.
+// The first byte that is no valid UTF-8 (overlong forms and surrogates count as invalid); npos:
+// fine.
 size_t find_invalid_utf8(std::string_view text);
 void append_utf8(std::string& out, uint32_t code);
 // True for the bytes that continue a character.

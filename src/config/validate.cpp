@@ -11,11 +11,13 @@ namespace {
 
 // Where byte `offset` of a text with resolved placeholders stood before: exact outside of them.
 size_t offset_as_written(std::string_view written, std::string_view resolved, size_t offset) {
-  const auto [a, b] = std::mismatch(written.begin(), written.end(), resolved.begin(), resolved.end());
+  const auto [a, b] =
+      std::mismatch(written.begin(), written.end(), resolved.begin(), resolved.end());
   const size_t same_start = static_cast<size_t>(a - written.begin());
   if (offset <= same_start) return offset;
   const size_t from_end = resolved.size() - std::min(offset, resolved.size());
-  const auto [c, d] = std::mismatch(written.rbegin(), written.rend(), resolved.rbegin(), resolved.rend());
+  const auto [c, d] =
+      std::mismatch(written.rbegin(), written.rend(), resolved.rbegin(), resolved.rend());
   const size_t same_end = static_cast<size_t>(c - written.rbegin());
   return from_end <= same_end ? written.size() - from_end : same_start;
 }
@@ -94,13 +96,15 @@ class ConfigBuilder {
   bool read(const OptionSpec& option, const OptionText& written, Entry& entry) {
     if (is_expression_type(option.type)) return read_expression(option, written, entry);
     if (written.is_expression) {
-      report("E0203", written, "'" + option.name + "' of " + spec_.name + " takes " +
-                                   std::string(type_phrase(option.type)) + ", not an expression",
+      report("E0203", written,
+             "'" + option.name + "' of " + spec_.name + " takes " +
+                 std::string(type_phrase(option.type)) + ", not an expression",
              "write the value itself");
       return false;
     }
     if (written.is_list && option.type != OptionType::list) {
-      report("E0203", written, "'" + option.name + "' of " + spec_.name + " takes one value, not a list", "");
+      report("E0203", written,
+             "'" + option.name + "' of " + spec_.name + " takes one value, not a list", "");
       return false;
     }
     if (written.is_list) return read_list(option, written, entry);
@@ -108,7 +112,8 @@ class ConfigBuilder {
     std::optional<std::string> text = resolve(written.text, written.where);
     if (!text) {
       if (option.required && diagnostics_.items().size() == before)
-        report("E0202", written, spec_.name + " needs '" + option.name + "', and its placeholder is not set",
+        report("E0202", written,
+               spec_.name + " needs '" + option.name + "', and its placeholder is not set",
                "define the property, or give it a default");
       return false;
     }
@@ -129,7 +134,8 @@ class ConfigBuilder {
     return false;
   }
 
-  bool convert(const OptionSpec& option, const OptionText& written, std::string text, Entry& entry) {
+  bool convert(const OptionSpec& option, const OptionText& written, std::string text,
+               Entry& entry) {
     switch (option.type) {
       case OptionType::text: break;
       case OptionType::reference: text = bean_name(text); break;
@@ -166,13 +172,15 @@ class ConfigBuilder {
   bool whole(const OptionSpec& option, const OptionText& written, const std::string& text,
              std::optional<int64_t> number, Entry& entry) {
     if (!number)
-      return wrong_type(option.type == OptionType::integer ? "E0203" : "E0203", option, written, text);
+      return wrong_type(option.type == OptionType::integer ? "E0203" : "E0203", option, written,
+                        text);
     const bool below = *number < option.minimum;
     if (below || *number > option.maximum) {
       const int64_t limit = below ? option.minimum : option.maximum;
       report("E0204", written,
-             "'" + option.name + "' of " + spec_.name + " must be at " + (below ? "least " : "most ") +
-                 show_number(option.type, limit) + shown_wrong(option, written, text),
+             "'" + option.name + "' of " + spec_.name + " must be at " +
+                 (below ? "least " : "most ") + show_number(option.type, limit) +
+                 shown_wrong(option, written, text),
              "");
       return false;
     }
@@ -185,8 +193,9 @@ class ConfigBuilder {
   bool read_expression(const OptionSpec& option, const OptionText& written, Entry& entry) {
     ExpressionSpec spec = written.expression;
     if (written.is_list) {
-      report("E0203", written, "'" + option.name + "' of " + spec_.name + " must be " +
-                                   std::string(type_phrase(option.type)) + ", not a list",
+      report("E0203", written,
+             "'" + option.name + "' of " + spec_.name + " must be " +
+                 std::string(type_phrase(option.type)) + ", not a list",
              std::string(type_hint(option.type)));
       return false;
     }
@@ -230,9 +239,11 @@ class ConfigBuilder {
 
   void missing(const OptionSpec& option) {
     std::string hint = option.doc;
-    if (is_expression_type(option.type)) hint += " Write the language first, such as `simple: \"${body}\"`.";
+    if (is_expression_type(option.type))
+      hint += " Write the language first, such as `simple: \"${body}\"`.";
     if (!option.example.empty()) hint += " Example: " + option.name + ": " + option.example;
-    diagnostics_.error("E0202", config_.where_, spec_.name + " needs '" + option.name + "'", std::move(hint));
+    diagnostics_.error("E0202", config_.where_, spec_.name + " needs '" + option.name + "'",
+                       std::move(hint));
   }
 
   void unknown(const OptionText& written) {
@@ -243,15 +254,16 @@ class ConfigBuilder {
     }
     std::vector<std::string> names;
     for (const OptionSpec& option : spec_.options) names.push_back(option.name);
-    diagnostics_.error("E0201", place_of_name(written),
-                       "unknown option '" + written.name + "' for " + spec_.name,
-                       names.empty() ? spec_.name + " has no options" : did_you_mean(written.name, names));
+    diagnostics_.error(
+        "E0201", place_of_name(written), "unknown option '" + written.name + "' for " + spec_.name,
+        names.empty() ? spec_.name + " has no options" : did_you_mean(written.name, names));
   }
 
-  bool wrong_type(std::string code, const OptionSpec& option, const OptionText& written, const std::string& text) {
+  bool wrong_type(std::string code, const OptionSpec& option, const OptionText& written,
+                  const std::string& text) {
     report(std::move(code), written,
-           "'" + option.name + "' of " + spec_.name + " must be " + std::string(type_phrase(option.type)) +
-               shown_wrong(option, written, text),
+           "'" + option.name + "' of " + spec_.name + " must be " +
+               std::string(type_phrase(option.type)) + shown_wrong(option, written, text),
            std::string(type_hint(option.type)));
     return false;
   }
@@ -261,14 +273,16 @@ class ConfigBuilder {
     for (const std::string& value : option.values) all += (all.empty() ? "" : ", ") + value;
     const std::string hint = option.secret ? std::string() : did_you_mean(text, option.values);
     report("E0205", written,
-           "'" + option.name + "' of " + spec_.name + " must be one of " + all + shown_wrong(option, written, text),
+           "'" + option.name + "' of " + spec_.name + " must be one of " + all +
+               shown_wrong(option, written, text),
            hint.starts_with("did you mean") ? hint : "");
     return false;
   }
 
   // Inside of the URI when the option stands in its query.
   Location place_of(const OptionText& written) const {
-    return diagnostics_.inside(written.where, written.name + "=" + written.text, written.name.size() + 1);
+    return diagnostics_.inside(written.where, written.name + "=" + written.text,
+                               written.name.size() + 1);
   }
   Location place_of_name(const OptionText& written) const {
     if (written.name_where.line > 0) return written.name_where;
@@ -276,7 +290,8 @@ class ConfigBuilder {
   }
 
   // ", not 'text'", unless the value is a secret, or may come from one.
-  std::string shown_wrong(const OptionSpec& option, const OptionText& written, const std::string& text) const {
+  std::string shown_wrong(const OptionSpec& option, const OptionText& written,
+                          const std::string& text) const {
     if (option.secret) return "";
     if (written.text == text) return ", not " + quoted(text);
     if (is_secret_name(written.text)) return ", not what " + quoted(written.text) + " stands for";
@@ -285,8 +300,8 @@ class ConfigBuilder {
 
   void report(std::string code, const OptionText& written, std::string what, std::string hint) {
     const OptionSpec* const option = find(written.name);
-    diagnostics_.add({Severity::error, std::move(code), place_of(written), std::move(what), std::move(hint),
-                      option && option->secret});
+    diagnostics_.add({Severity::error, std::move(code), place_of(written), std::move(what),
+                      std::move(hint), option && option->secret});
   }
 
   const ConfigSpec& spec_;

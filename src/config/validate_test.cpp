@@ -57,7 +57,8 @@ class Validation : public ::testing::Test {
   // "E0203 what | hint" of the only problem.
   std::string problem(std::vector<OptionText> options, bool with_name = true) {
     validate(std::move(options), with_name);
-    if (diagnostics.items().size() != 1) return std::to_string(diagnostics.items().size()) + " problems\n" + diagnostics.render();
+    if (diagnostics.items().size() != 1)
+      return std::to_string(diagnostics.items().size()) + " problems\n" + diagnostics.render();
     const Diagnostic& item = diagnostics.items()[0];
     return item.code + " " + item.what + (item.hint.empty() ? "" : " | " + item.hint);
   }
@@ -72,8 +73,9 @@ TEST_F(Validation, ReadsEveryTypeAndFillsInDefaults) {
   tags.is_list = true;
   tags.values = {"a", "b,c"};
   const Config config =
-      validate({written("size", " 7 "), written("wait", "1m30s"), written("bytes", "64KB"), written("ratio", "0.25"),
-                written("durable", "False"), written("mode", "READ-committed"), tags, written("repository", "#bean:repo")});
+      validate({written("size", " 7 "), written("wait", "1m30s"), written("bytes", "64KB"),
+                written("ratio", "0.25"), written("durable", "False"),
+                written("mode", "READ-committed"), tags, written("repository", "#bean:repo")});
   ASSERT_FALSE(diagnostics.has_errors()) << diagnostics.render();
   EXPECT_EQ(config.text("name"), "q");
   EXPECT_EQ(config.integer("size"), 7);
@@ -97,37 +99,49 @@ TEST_F(Validation, ReadsEveryTypeAndFillsInDefaults) {
 }
 
 TEST_F(Validation, SplitsAListAtCommas) {
-  EXPECT_EQ(validate({written("tags", " a, b ,,c")}).list("tags"), (std::vector<std::string>{"a", "b", "c"}));
+  EXPECT_EQ(validate({written("tags", " a, b ,,c")}).list("tags"),
+            (std::vector<std::string>{"a", "b", "c"}));
 }
 
 TEST_F(Validation, TakesMinusOneWhereTheMinimumAllowsIt) {
   EXPECT_EQ(validate({written("wait", "-1")}).duration("wait"), milliseconds(-1));
-  EXPECT_EQ(problem({written("wait", "-2")}), "E0204 'wait' of queue must be at least -1, not '-2'");
+  EXPECT_EQ(problem({written("wait", "-2")}),
+            "E0204 'wait' of queue must be at least -1, not '-2'");
 }
 
 TEST_F(Validation, SaysWhatIsWrongWithAValue) {
-  EXPECT_EQ(problem({written("size", "ten")}), "E0203 'size' of queue must be a whole number, not 'ten'");
+  EXPECT_EQ(problem({written("size", "ten")}),
+            "E0203 'size' of queue must be a whole number, not 'ten'");
   EXPECT_EQ(problem({written("size", "")}), "E0203 'size' of queue must be a whole number, not ''");
   EXPECT_EQ(problem({written("size", "0")}), "E0204 'size' of queue must be at least 1, not '0'");
-  EXPECT_EQ(problem({written("size", "5001")}), "E0204 'size' of queue must be at most 5000, not '5001'");
+  EXPECT_EQ(problem({written("size", "5001")}),
+            "E0204 'size' of queue must be at most 5000, not '5001'");
   EXPECT_EQ(problem({written("size", "99999999999999999999")}),
             "E0203 'size' of queue must be a whole number, not '99999999999999999999'");
   EXPECT_EQ(problem({written("wait", "5 parsecs")}),
-            "E0203 'wait' of queue must be a duration, not '5 parsecs' | write it like 500ms, 5s, 1m30s, 2h, or as a "
+            "E0203 'wait' of queue must be a duration, not '5 parsecs' | write it like 500ms, 5s, "
+            "1m30s, 2h, or as a "
             "number of milliseconds");
-  EXPECT_EQ(problem({written("bytes", "10 XB")}),
-            "E0203 'bytes' of queue must be a size, not '10 XB' | write it like 512, 64KB, 10MB, 1GB");
-  EXPECT_EQ(problem({written("bytes", "1")}), "E0204 'bytes' of queue must be at least 1KB, not '1'");
-  EXPECT_EQ(problem({written("ratio", "half")}), "E0203 'ratio' of queue must be a number, not 'half'");
-  EXPECT_EQ(problem({written("durable", "yes")}), "E0203 'durable' of queue must be true or false, not 'yes'");
+  EXPECT_EQ(
+      problem({written("bytes", "10 XB")}),
+      "E0203 'bytes' of queue must be a size, not '10 XB' | write it like 512, 64KB, 10MB, 1GB");
+  EXPECT_EQ(problem({written("bytes", "1")}),
+            "E0204 'bytes' of queue must be at least 1KB, not '1'");
+  EXPECT_EQ(problem({written("ratio", "half")}),
+            "E0203 'ratio' of queue must be a number, not 'half'");
+  EXPECT_EQ(problem({written("durable", "yes")}),
+            "E0203 'durable' of queue must be true or false, not 'yes'");
   EXPECT_EQ(problem({written("mode", "InOutt")}),
-            "E0205 'mode' of queue must be one of InOnly, InOut, read_committed, not 'InOutt' | did you mean 'InOut'?");
+            "E0205 'mode' of queue must be one of InOnly, InOut, read_committed, not 'InOutt' | "
+            "did you mean 'InOut'?");
 }
 
 TEST_F(Validation, ReportsUnknownMissingAndDoubledOptions) {
-  EXPECT_EQ(problem({written("sise", "1")}), "E0201 unknown option 'sise' for queue | did you mean 'size'?");
+  EXPECT_EQ(problem({written("sise", "1")}),
+            "E0201 unknown option 'sise' for queue | did you mean 'size'?");
   EXPECT_EQ(problem({}, false), "E0202 queue needs 'name' | The name of the queue.");
-  EXPECT_EQ(problem({written("name", "  ", 3)}, false), "E0202 'name' of queue is empty | The name of the queue.");
+  EXPECT_EQ(problem({written("name", "  ", 3)}, false),
+            "E0202 'name' of queue is empty | The name of the queue.");
   EXPECT_EQ(problem({written("size", "1"), written("size", "2", 3)}),
             "E0206 option 'size' of queue is given twice | the first is at r.yaml:2:5");
 }
@@ -157,7 +171,8 @@ TEST_F(Validation, NeverPrintsASecret) {
 TEST_F(Validation, ResolvesPlaceholders) {
   source.properties = {{"n", "12"}, {"lang", "header.id"}};
   EXPECT_EQ(validate({written("size", "{{n}}")}).integer("size"), 12);
-  EXPECT_EQ(problem({written("durable", "{{n}}")}), "E0203 'durable' of queue must be true or false, not '12' (from '{{n}}')");
+  EXPECT_EQ(problem({written("durable", "{{n}}")}),
+            "E0203 'durable' of queue must be true or false, not '12' (from '{{n}}')");
   EXPECT_EQ(problem({written("size", "{{undefined}}")}).substr(0, 5), "E0209");
   EXPECT_EQ(problem({written("name", "{{undefined}}")}, false).substr(0, 5), "E0209");
 }
@@ -168,7 +183,8 @@ TEST_F(Validation, TreatsAnUnsetOptionalPlaceholderAsNotGiven) {
   EXPECT_EQ(config.integer("size"), 1000);
   EXPECT_FALSE(config.given("size"));
   EXPECT_EQ(problem({written("name", "{{?n}}")}, false),
-            "E0202 queue needs 'name', and its placeholder is not set | define the property, or give it a default");
+            "E0202 queue needs 'name', and its placeholder is not set | define the property, or "
+            "give it a default");
 }
 
 TEST_F(Validation, KeepsFreeParametersInOrder) {
@@ -188,7 +204,8 @@ OptionText expression(std::string name, std::string language, std::string text, 
 }
 
 TEST_F(Validation, CompilesExpressions) {
-  const Config config = validate({expression("key", "simple", "${header.id}", at(2, 3)), written("when", "true")});
+  const Config config =
+      validate({expression("key", "simple", "${header.id}", at(2, 3)), written("when", "true")});
   EXPECT_FALSE(diagnostics.has_errors()) << diagnostics.render();
   EXPECT_NE(config.expression("key"), nullptr);
   EXPECT_NE(config.expression("when"), nullptr);
@@ -199,13 +216,14 @@ TEST_F(Validation, NamesTheColumnOfASyntaxErrorInTheFile) {
   diagnostics = Diagnostics();
   diagnostics.add_source("r.yaml", "- filter:\n    simple: \"{{x}} \\\"${hedder.a}\"\n");
   source.properties["x"] = "a longer text";
-  const std::vector<OptionText> options = {written("name", "q", 1),
-                                           expression("key", "simple", "{{x}} \"${hedder.a}", at(2, 13))};
+  const std::vector<OptionText> options = {
+      written("name", "q", 1), expression("key", "simple", "{{x}} \"${hedder.a}", at(2, 13))};
   Config::validate(spec, options, at(1, 1), source, diagnostics);
   ASSERT_EQ(diagnostics.items().size(), 1U) << diagnostics.render();
   EXPECT_EQ(diagnostics.items()[0].code, "E0207");
   EXPECT_EQ(diagnostics.items()[0].where.line, 2U);
-  EXPECT_GE(diagnostics.items()[0].where.column, 22U) << diagnostics.render();  // inside of ${hedder.a}
+  EXPECT_GE(diagnostics.items()[0].where.column, 22U)
+      << diagnostics.render();  // inside of ${hedder.a}
 }
 
 TEST_F(Validation, RefusesTheWrongForm) {
@@ -221,7 +239,8 @@ TEST(OptionValue, ReadsSizes) {
   EXPECT_EQ(parse_size("64kb"), 65536);
   EXPECT_EQ(parse_size("10 MB"), 10 << 20);
   EXPECT_EQ(parse_size("1G"), 1 << 30);
-  for (const char* wrong : {"", "KB", "-1", "1.5MB", "9999999999999TB", "1 KiB"}) EXPECT_EQ(parse_size(wrong), std::nullopt) << wrong;
+  for (const char* wrong : {"", "KB", "-1", "1.5MB", "9999999999999TB", "1 KiB"})
+    EXPECT_EQ(parse_size(wrong), std::nullopt) << wrong;
 }
 
 }  // namespace

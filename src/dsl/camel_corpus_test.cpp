@@ -1,6 +1,6 @@
-// Route files of public Camel projects, read where they lie (DROM_CAMEL_CORPUS, or the folder shared/
-// beside the repository); skipped where there are none. Whatever fails must fail because of something
-// that Camel has and Dromedary has not yet, or because the file is wrong for Camel too.
+// Route files of public Camel projects, read where they lie (DROM_CAMEL_CORPUS, or the folder
+// shared/ beside the repository); skipped where there are none. Whatever fails must fail because of
+// something that Camel has and Dromedary has not yet, or because the file is wrong for Camel too.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,7 +23,8 @@ fs::path corpus() {
   if (const char* given = std::getenv("DROM_CAMEL_CORPUS")) return given;
   const fs::path repository(DROM_SOURCE_DIR);
   for (const fs::path& parent : {repository.parent_path(), repository.parent_path().parent_path()})
-    if (fs::is_directory(parent / "shared/corpus/camel-yaml/route")) return parent / "shared/corpus/camel-yaml/route";
+    if (fs::is_directory(parent / "shared/corpus/camel-yaml/route"))
+      return parent / "shared/corpus/camel-yaml/route";
   return {};
 }
 
@@ -36,11 +37,13 @@ std::string read_text(const fs::path& file) {
 
 TEST(CamelCorpus, IsReadExceptForWhatIsNotSupportedYet) {
   const fs::path folder = corpus();
-  if (folder.empty()) GTEST_SKIP() << "no Camel route files beside the repository; set DROM_CAMEL_CORPUS to a folder of them";
+  if (folder.empty())
+    GTEST_SKIP()
+        << "no Camel route files beside the repository; set DROM_CAMEL_CORPUS to a folder of them";
   Registry registry;
   register_builtin(registry);
-  // E0303: known in Camel. E0304: the form of before 3.15. The rest: options of Camel that we lack, and
-  // files that are wrong.
+  // E0303: known in Camel. E0304: the form of before 3.15. The rest: options of Camel that we lack,
+  // and files that are wrong.
   std::map<std::string, int> codes;
   std::map<std::string, int> problems;
   int files = 0;
@@ -51,10 +54,11 @@ TEST(CamelCorpus, IsReadExceptForWhatIsNotSupportedYet) {
     ++files;
     ContextSpec spec;
     Diagnostics diagnostics;
-    if (read_yaml(read_text(entry.path()), entry.path().filename().string(), registry, spec, diagnostics)) {
+    if (read_yaml(read_text(entry.path()), entry.path().filename().string(), registry, spec,
+                  diagnostics)) {
       ++fine;
-      EXPECT_FALSE(spec.routes.empty() && spec.beans.empty() && spec.configurations.empty() && spec.on_exceptions.empty() &&
-                   spec.error_handler.name.empty())
+      EXPECT_FALSE(spec.routes.empty() && spec.beans.empty() && spec.configurations.empty() &&
+                   spec.on_exceptions.empty() && spec.error_handler.name.empty())
           << entry.path().filename();
       continue;
     }

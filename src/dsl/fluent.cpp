@@ -7,7 +7,8 @@ Location place(const Here& here) {
   Location out;
   // The name without folders: where a program was built is nobody's business at run time.
   std::string_view file = here.file_name();
-  if (const size_t slash = file.find_last_of('/'); slash != std::string_view::npos) file.remove_prefix(slash + 1);
+  if (const size_t slash = file.find_last_of('/'); slash != std::string_view::npos)
+    file.remove_prefix(slash + 1);
   out.file = std::make_shared<const std::string>(file);
   out.line = here.line();
   out.column = here.column();
@@ -222,7 +223,9 @@ StepSpec& Try::add(std::string name, Here here) {
 }
 
 OnException& OnException::handled(bool value) { return with("handled", value ? "true" : "false"); }
-OnException& OnException::continued(bool value) { return with("continued", value ? "true" : "false"); }
+OnException& OnException::continued(bool value) {
+  return with("continued", value ? "true" : "false");
+}
 
 OnException& OnException::on_when(Expr predicate) {
   spec_->options.push_back(option("onWhen", predicate.spec(), spec_->where));
@@ -241,7 +244,8 @@ OnException& OnException::use_original_message() { return with("useOriginalMessa
 
 OnException& OnException::with(std::string name, std::string value) {
   if (name == "handled" || name == "continued") {
-    spec_->options.push_back(option(std::move(name), constant(std::move(value)).spec(), spec_->where));
+    spec_->options.push_back(
+        option(std::move(name), constant(std::move(value)).spec(), spec_->where));
   } else {
     spec_->options.push_back(option(std::move(name), std::move(value), spec_->where));
   }
@@ -265,7 +269,8 @@ OnException Route::on_exception(std::string exceptions, Here here) {
 
 Route& Route::dead_letter_channel(std::string uri, Named options, Here here) {
   spec_->error_handler = handler_spec("deadLetterChannel", options, here);
-  spec_->error_handler.options.push_back(option("deadLetterUri", std::move(uri), spec_->error_handler.where));
+  spec_->error_handler.options.push_back(
+      option("deadLetterUri", std::move(uri), spec_->error_handler.where));
   return *this;
 }
 
@@ -299,7 +304,8 @@ Routes& Routes::default_error_handler(Named options, Here here) {
 
 Routes& Routes::dead_letter_channel(std::string uri, Named options, Here here) {
   rest_.error_handler = handler_spec("deadLetterChannel", options, here);
-  rest_.error_handler.options.push_back(option("deadLetterUri", std::move(uri), rest_.error_handler.where));
+  rest_.error_handler.options.push_back(
+      option("deadLetterUri", std::move(uri), rest_.error_handler.where));
   return *this;
 }
 

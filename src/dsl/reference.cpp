@@ -38,12 +38,15 @@ std::string index_page(const std::vector<ReferenceEntry>& entries) {
   std::string out =
       "# Reference\n\n"
       "Made from the option specs of this build. `drom doc NAME` shows the same in a terminal; "
-      "`drom schema` prints [routes.schema.json](routes.schema.json), by which editors complete and check route "
+      "`drom schema` prints [routes.schema.json](routes.schema.json), by which editors complete "
+      "and check route "
       "files. Error codes are explained in [errors.md](errors.md).\n";
   const ReferenceEntry* before = nullptr;
   for (const ReferenceEntry& entry : entries) {
-    if (!before || before->kind != entry.kind) out += "\n## " + std::string(heading(entry.kind)) + "\n\n";
-    out += "- [" + entry.spec.name + "](" + entry.path() + "): " + first_sentence(entry.spec.doc) + "\n";
+    if (!before || before->kind != entry.kind)
+      out += "\n## " + std::string(heading(entry.kind)) + "\n\n";
+    out += "- [" + entry.spec.name + "](" + entry.path() + "): " + first_sentence(entry.spec.doc) +
+           "\n";
     before = &entry;
   }
   return out;
@@ -51,7 +54,9 @@ std::string index_page(const std::vector<ReferenceEntry>& entries) {
 
 }  // namespace
 
-std::string ReferenceEntry::path() const { return std::string(folder(kind)) + "/" + spec.name + ".md"; }
+std::string ReferenceEntry::path() const {
+  return std::string(folder(kind)) + "/" + spec.name + ".md";
+}
 
 std::vector<ReferenceEntry> reference_entries(const Registry& registry) {
   std::vector<ReferenceEntry> out;
@@ -65,8 +70,9 @@ std::vector<ReferenceEntry> reference_entries(const Registry& registry) {
     const BeanInfo& info = *registry.bean_type(type);
     out.push_back({ReferenceKind::bean, info.spec(), info.aliases});
   }
-  for (ConfigSpec (*spec)() : {from_spec, route_spec, on_exception_spec, default_error_handler_spec,
-                               dead_letter_channel_spec, no_error_handler_spec, route_configuration_spec})
+  for (ConfigSpec (*spec)() :
+       {from_spec, route_spec, on_exception_spec, default_error_handler_spec,
+        dead_letter_channel_spec, no_error_handler_spec, route_configuration_spec})
     out.push_back({ReferenceKind::route, spec(), {}});
   return out;
 }
@@ -95,7 +101,8 @@ std::vector<ReferenceFile> reference_files(const Registry& registry) {
   out.push_back({"README.md", index_page(entries)});
   out.push_back({"errors.md", error_codes_page()});
   out.push_back({"routes.schema.json", route_file_schema(registry)});
-  for (const ReferenceEntry& entry : entries) out.push_back({entry.path(), reference_markdown(entry)});
+  for (const ReferenceEntry& entry : entries)
+    out.push_back({entry.path(), reference_markdown(entry)});
   return out;
 }
 

@@ -23,7 +23,8 @@ struct ReferenceEntry {
 
 // All of the registry, and from, route, onException ...; by kind, then by name.
 std::vector<ReferenceEntry> reference_entries(const Registry& registry);
-// What `name` may mean: `log` is a step and a component. An alias counts. Empty: see reference_names().
+// What `name` may mean: `log` is a step and a component. An alias counts. Empty: see
+// reference_names().
 std::vector<ReferenceEntry> find_reference(const Registry& registry, std::string_view name);
 std::vector<std::string> reference_names(const Registry& registry);
 

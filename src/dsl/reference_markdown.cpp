@@ -37,8 +37,10 @@ std::string type_cell(const OptionSpec& option) {
 
 std::string doc_cell(const OptionSpec& option) {
   std::string out = cell(option.doc);
-  if (option.minimum != INT64_MIN && option.minimum > 0) out += " At least " + show_number(option.type, option.minimum) + ".";
-  if (option.maximum != INT64_MAX) out += " At most " + show_number(option.type, option.maximum) + ".";
+  if (option.minimum != INT64_MIN && option.minimum > 0)
+    out += " At least " + show_number(option.type, option.minimum) + ".";
+  if (option.maximum != INT64_MAX)
+    out += " At most " + show_number(option.type, option.maximum) + ".";
   if (!option.example.empty()) out += " Example: " + code(option.example) + ".";
   if (option.secret) out += " Secret: never printed.";
   return out;
@@ -48,8 +50,8 @@ void append_options(std::string& out, const std::vector<OptionSpec>& options) {
   out += "| Option | Type | Default | What it does |\n|---|---|---|---|\n";
   for (const OptionSpec& option : options) {
     const std::string fallback = option.required ? "**required**" : code(option.fallback);
-    out += "| " + code(option.name) + (option.path ? " (path)" : "") + " | " + type_cell(option) + " | " + fallback +
-           " | " + doc_cell(option) + " |\n";
+    out += "| " + code(option.name) + (option.path ? " (path)" : "") + " | " + type_cell(option) +
+           " | " + fallback + " | " + doc_cell(option) + " |\n";
   }
 }
 
@@ -66,7 +68,8 @@ void append_body(std::string& out, const ConfigSpec& spec, const std::string& le
   if (spec.parameters) out += "\n`parameters` holds the options of the endpoint.\n";
   if (spec.steps != StepsRule::none) out += "\n`steps` holds a list of steps.\n";
   for (const ConfigSpec& clause : spec.clauses) {
-    out += "\n" + level + " " + clause.name + "\n\n" + clause.doc + (clause.repeat ? " May stand several times, as a list.\n" : "\n");
+    out += "\n" + level + " " + clause.name + "\n\n" + clause.doc +
+           (clause.repeat ? " May stand several times, as a list.\n" : "\n");
     append_body(out, clause, level + "#");
   }
 }
@@ -91,7 +94,8 @@ std::string reference_markdown(const ReferenceEntry& entry) {
     out += "\nA bean of type `" + spec.name + "`; the options stand under `properties`.\n";
   if (!entry.aliases.empty()) {
     out += "\nAlso known as";
-    for (size_t i = 0; i < entry.aliases.size(); ++i) out += (i > 0 ? ", `" : " `") + entry.aliases[i] + "`";
+    for (size_t i = 0; i < entry.aliases.size(); ++i)
+      out += (i > 0 ? ", `" : " `") + entry.aliases[i] + "`";
     out += ".\n";
   }
   if (!spec.scalar.empty()) out += "\nShort form: `" + spec.name + ": " + spec.scalar + "`.\n";

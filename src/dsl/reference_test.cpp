@@ -91,7 +91,8 @@ TEST_F(References, HaveAPageEach) {
     EXPECT_FALSE(file.text.empty()) << file.path;
     EXPECT_TRUE(file.text.ends_with('\n')) << file.path;
   }
-  for (const char* path : {"README.md", "errors.md", "routes.schema.json", "steps/log.md", "components/log.md", "routes/from.md"})
+  for (const char* path : {"README.md", "errors.md", "routes.schema.json", "steps/log.md",
+                           "components/log.md", "routes/from.md"})
     EXPECT_TRUE(paths.contains(path)) << path;
 }
 
@@ -101,8 +102,10 @@ TEST_F(References, AreComplete) {
     const ConfigSpec& spec = entry.spec;
     EXPECT_FALSE(spec.title.empty()) << spec.name;
     EXPECT_TRUE(spec.doc.ends_with(".")) << spec.name;
-    for (const OptionSpec& option : spec.options) EXPECT_TRUE(option.doc.ends_with(".")) << spec.name << "." << option.name;
-    if (entry.kind == ReferenceKind::component) EXPECT_TRUE(spec.consumes || spec.produces) << spec.name;
+    for (const OptionSpec& option : spec.options)
+      EXPECT_TRUE(option.doc.ends_with(".")) << spec.name << "." << option.name;
+    if (entry.kind == ReferenceKind::component)
+      EXPECT_TRUE(spec.consumes || spec.produces) << spec.name;
   }
 }
 
@@ -113,8 +116,10 @@ TEST_F(References, HaveExamplesThatAreRight) {
     if (example.empty()) continue;
     // Examples of steps and endpoints are steps, the others are items of a file.
     std::string text = example;
-    const bool item = example.starts_with("- from:") || example.starts_with("- route:") || example.starts_with("- beans:") || example.starts_with("beans:") ||
-                      example.starts_with("- onException:") || example.starts_with("- errorHandler:") ||
+    const bool item = example.starts_with("- from:") || example.starts_with("- route:") ||
+                      example.starts_with("- beans:") || example.starts_with("beans:") ||
+                      example.starts_with("- onException:") ||
+                      example.starts_with("- errorHandler:") ||
                       example.starts_with("- routeConfiguration:");
     if (!item) {
       text = "- from:\n    uri: direct:x\n    steps:\n";

@@ -60,7 +60,8 @@ void add_option(Page& page, const OptionSpec& option, size_t indentation) {
   if (option.path) facts += ", in the path";
   if (option.secret) facts += ", secret";
   if (!option.fallback.empty()) facts += ", default " + option.fallback;
-  if (option.minimum != INT64_MIN) facts += ", at least " + show_number(option.type, option.minimum);
+  if (option.minimum != INT64_MIN)
+    facts += ", at least " + show_number(option.type, option.minimum);
   if (option.maximum != INT64_MAX) facts += ", at most " + show_number(option.type, option.maximum);
   page.paragraph(option.name + "  (" + facts + ")", indentation);
   page.paragraph(option.doc, indentation + 4);
@@ -93,7 +94,10 @@ std::string first_line(const ReferenceEntry& entry) {
   std::string out = spec.name;
   switch (entry.kind) {
     case ReferenceKind::component:
-      out += "  component " + spec.syntax + (spec.consumes && spec.produces ? "  (from, to)" : spec.consumes ? "  (from)" : "  (to)");
+      out += "  component " + spec.syntax +
+             (spec.consumes && spec.produces ? "  (from, to)"
+              : spec.consumes                ? "  (from)"
+                                             : "  (to)");
       break;
     case ReferenceKind::step: out += "  step"; break;
     case ReferenceKind::bean: out += "  bean type"; break;
@@ -110,7 +114,8 @@ std::string reference_text(const ReferenceEntry& entry, size_t width) {
   for (const std::string& alias : entry.aliases) page.line("  also: " + alias);
   page.line();
   page.paragraph(entry.spec.doc, 2);
-  if (!entry.spec.scalar.empty()) page.paragraph("Short form: " + entry.spec.name + ": " + entry.spec.scalar, 2);
+  if (!entry.spec.scalar.empty())
+    page.paragraph("Short form: " + entry.spec.name + ": " + entry.spec.scalar, 2);
   add_body(page, entry.spec, 0);
   if (!entry.spec.example.empty()) {
     page.line();

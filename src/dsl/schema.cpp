@@ -41,7 +41,8 @@ Value language() {
   Object map = object_schema(std::move(properties));
   map.set("required", List{Value("expression")});
   Object out;
-  out.set("anyOf", List{schema::one_of_types({"string", "number", "boolean"}), Value(std::move(map))});
+  out.set("anyOf",
+          List{schema::one_of_types({"string", "number", "boolean"}), Value(std::move(map))});
   return out;
 }
 
@@ -66,7 +67,8 @@ Value when_scheme(const std::string& scheme, const std::string& definition) {
 
 Value endpoint_parameters(const ConfigSpec& spec) {
   Object out = object_schema(schema::options(spec.options));
-  if (spec.free_parameters) out.set("additionalProperties", schema::one_of_types({"string", "number", "boolean", "null"}));
+  if (spec.free_parameters)
+    out.set("additionalProperties", schema::one_of_types({"string", "number", "boolean", "null"}));
   out.set("type", List{Value("object"), Value("null")});
   out.set("title", spec.title);
   out.set("description", spec.doc);
@@ -75,7 +77,8 @@ Value endpoint_parameters(const ConfigSpec& spec) {
 
 Value error_handler() {
   Object properties;
-  for (const ConfigSpec& spec : {dead_letter_channel_spec(), default_error_handler_spec(), no_error_handler_spec()})
+  for (const ConfigSpec& spec :
+       {dead_letter_channel_spec(), default_error_handler_spec(), no_error_handler_spec()})
     properties.set(spec.name, schema::node(spec));
   return single(std::move(properties));
 }
@@ -124,13 +127,14 @@ Value bean(const Registry& registry, Object& definitions) {
 Value items(const Registry& registry, Object& definitions) {
   Object out;
   out.set("from", reference("from"));
-  Value route = with_property(schema::node(route_spec()), "errorHandler", reference("errorHandler"), false);
+  Value route =
+      with_property(schema::node(route_spec()), "errorHandler", reference("errorHandler"), false);
   out.set("route", with_property(std::move(route), "from", reference("from"), true));
   out.set("onException", schema::node(on_exception_spec()));
   out.set("errorHandler", reference("errorHandler"));
   out.set("deadLetterChannel", schema::node(dead_letter_channel_spec()));
-  out.set("routeConfiguration",
-          with_property(schema::node(route_configuration_spec()), "errorHandler", reference("errorHandler"), false));
+  out.set("routeConfiguration", with_property(schema::node(route_configuration_spec()),
+                                              "errorHandler", reference("errorHandler"), false));
   out.set("beans", list_of(bean(registry, definitions)));
   return single(std::move(out));
 }
@@ -149,7 +153,8 @@ std::string route_file_schema(const Registry& registry) {
     const ComponentInfo& info = *registry.component(scheme);
     definitions.set("endpoint." + scheme, endpoint_parameters(info.spec()));
     schemes.push_back(when_scheme(scheme, "endpoint." + scheme));
-    for (const std::string& alias : info.aliases) schemes.push_back(when_scheme(alias, "endpoint." + scheme));
+    for (const std::string& alias : info.aliases)
+      schemes.push_back(when_scheme(alias, "endpoint." + scheme));
   }
   Object endpoint;
   if (!schemes.empty()) endpoint.set("allOf", std::move(schemes));

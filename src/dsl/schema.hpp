@@ -7,8 +7,8 @@
 
 namespace drom {
 
-// Draft 2020-12. Accepts what the YAML reader accepts in form, except the old spelling with hyphens; a
-// placeholder may stand for any value.
+// Draft 2020-12. Accepts what the YAML reader accepts in form, except the old spelling with
+// hyphens; a placeholder may stand for any value.
 std::string route_file_schema(const Registry& registry);
 
 }  // namespace drom

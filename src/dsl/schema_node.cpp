@@ -58,8 +58,7 @@ Object value_schema(const OptionSpec& spec) {
       return any_of({Value(std::move(list)), one_of_types({"string"})});
     }
     case OptionType::expression: return *reference("expression").as_object();
-    case OptionType::predicate:
-      return any_of({reference("expression"), one_of_types({"boolean"})});
+    case OptionType::predicate: return any_of({reference("expression"), one_of_types({"boolean"})});
     case OptionType::reference: return types({"string"});
     case OptionType::text: return types({"string", "number", "boolean"});
   }
@@ -67,7 +66,9 @@ Object value_schema(const OptionSpec& spec) {
 }
 
 void add_limits(Object& out, const OptionSpec& spec) {
-  if (spec.type != OptionType::integer && spec.type != OptionType::size && spec.type != OptionType::duration) return;
+  if (spec.type != OptionType::integer && spec.type != OptionType::size &&
+      spec.type != OptionType::duration)
+    return;
   if (spec.minimum != INT64_MIN) out.set("minimum", spec.minimum);
   if (spec.maximum != INT64_MAX) out.set("maximum", spec.maximum);
 }
@@ -128,7 +129,8 @@ Object object_form(const ConfigSpec& spec) {
   for (const OptionSpec& option : spec.options)
     if (option.required && !is_inline(spec, option)) required.emplace_back(option.name);
   if (!spec.inline_expression.empty())
-    for (const std::string& language : expression_languages()) properties.set(language, reference("language"));
+    for (const std::string& language : expression_languages())
+      properties.set(language, reference("language"));
   for (const ConfigSpec& clause : spec.clauses) properties.set(clause.name, clause_schema(clause));
   if (spec.parameters) properties.set("parameters", one_of_types({"object", "null"}));
   if (spec.steps != StepsRule::none) properties.set("steps", reference("steps"));
@@ -194,7 +196,8 @@ Value node(const ConfigSpec& spec) {
 
 Value expression() {
   Object properties;
-  for (const std::string& language : expression_languages()) properties.set(language, reference("language"));
+  for (const std::string& language : expression_languages())
+    properties.set(language, reference("language"));
   properties.set("expression", reference("expression"));
   Object named = types({"object"});
   Object parts;

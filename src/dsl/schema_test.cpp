@@ -52,8 +52,10 @@ TEST_F(RouteFileSchema, HasAllStepsEndpointsAndItems) {
     EXPECT_TRUE(find({"$defs", "step." + name})) << name;
     EXPECT_TRUE(find({"$defs", "step", "properties", name})) << name;
   }
-  for (const std::string& name : registry.component_names()) EXPECT_TRUE(find({"$defs", "endpoint." + name})) << name;
-  for (const char* name : {"route", "from", "onException", "errorHandler", "routeConfiguration", "beans"})
+  for (const std::string& name : registry.component_names())
+    EXPECT_TRUE(find({"$defs", "endpoint." + name})) << name;
+  for (const char* name :
+       {"route", "from", "onException", "errorHandler", "routeConfiguration", "beans"})
     EXPECT_TRUE(find({"$defs", "item", "properties", name})) << name;
 }
 
@@ -79,9 +81,11 @@ TEST_F(RouteFileSchema, DescribesOptions) {
 TEST_F(RouteFileSchema, TellsTheParametersByTheScheme) {
   bool found = false;
   for (const Value& rule : *find({"$defs", "endpoint", "allOf"})->as_list())
-    found = found || to_json(rule) ==
-                         "{\"if\":{\"properties\":{\"uri\":{\"pattern\":\"^timer(:|$)\"}},\"required\":[\"uri\"]},"
-                         "\"then\":{\"properties\":{\"parameters\":{\"$ref\":\"#/$defs/endpoint.timer\"}}}}";
+    found = found ||
+            to_json(rule) ==
+                "{\"if\":{\"properties\":{\"uri\":{\"pattern\":\"^timer(:|$)\"}},\"required\":["
+                "\"uri\"]},"
+                "\"then\":{\"properties\":{\"parameters\":{\"$ref\":\"#/$defs/endpoint.timer\"}}}}";
   EXPECT_TRUE(found);
 }
 

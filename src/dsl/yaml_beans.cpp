@@ -8,8 +8,8 @@ namespace drom {
 namespace {
 
 constexpr std::array<std::string_view, 9> kJavaOnly = {
-    "constructors", "factoryBean", "factoryMethod", "builderClass", "builderMethod",
-    "initMethod",   "destroyMethod", "script",      "scriptLanguage"};
+    "constructors", "factoryBean",   "factoryMethod", "builderClass",  "builderMethod",
+    "initMethod",   "destroyMethod", "script",        "scriptLanguage"};
 
 void read_bean(const YamlNode& node, ContextSpec& out, YamlContext& context) {
   if (!node.is_map()) {
@@ -33,16 +33,19 @@ void read_bean(const YamlNode& node, ContextSpec& out, YamlContext& context) {
     } else if (entry.name == "properties") {
       read_flat(entry.value, "", "'properties'", bean.properties, context);
     } else if (std::find(kJavaOnly.begin(), kJavaOnly.end(), entry.name) != kJavaOnly.end()) {
-      context.error("E0303", entry.name_where, "'" + entry.name + "' of a bean is known in Camel, not supported",
+      context.error("E0303", entry.name_where,
+                    "'" + entry.name + "' of a bean is known in Camel, not supported",
                     "beans are made from `properties` alone");
     } else {
       context.error("E0201", entry.name_where, "unknown option '" + entry.name + "' for a bean",
                     did_you_mean(entry.name, {"name", "type", "properties"}));
     }
   }
-  if (bean.name.empty()) context.error("E0202", node.where, "the bean needs 'name'", "routes refer to it by this name");
+  if (bean.name.empty())
+    context.error("E0202", node.where, "the bean needs 'name'", "routes refer to it by this name");
   if (bean.type.empty())
-    context.error("E0202", node.where, "the bean needs 'type'", did_you_mean("", context.registry.bean_types()));
+    context.error("E0202", node.where, "the bean needs 'type'",
+                  did_you_mean("", context.registry.bean_types()));
   if (bean.name.empty() || bean.type.empty()) return;
   for (const BeanSpec& other : out.beans) {
     if (other.name != bean.name) continue;

@@ -1,5 +1,5 @@
-// What all parts of the YAML reader share: the registry, the diagnostics, the specs of the steps (made
-// once per file, they are large), and the messages that several parts give.
+// What all parts of the YAML reader share: the registry, the diagnostics, the specs of the steps
+// (made once per file, they are large), and the messages that several parts give.
 #pragma once
 
 #include <map>
@@ -14,7 +14,8 @@ namespace drom {
 
 class YamlContext {
  public:
-  YamlContext(const Registry& known, Diagnostics& problems) : registry(known), diagnostics(problems) {}
+  YamlContext(const Registry& known, Diagnostics& problems)
+      : registry(known), diagnostics(problems) {}
 
   const Registry& registry;
   Diagnostics& diagnostics;
@@ -25,7 +26,8 @@ class YamlContext {
   void error(const char* code, const Location& where, std::string what, std::string hint = {});
   void not_supported(const Location& where, const std::string& kind, std::string_view name);
   // "setBody takes a map, not a list".
-  void wrong_kind(const YamlNode& node, const std::string& what, const char* wanted, std::string hint = {});
+  void wrong_kind(const YamlNode& node, const std::string& what, const char* wanted,
+                  std::string hint = {});
   // The name without hyphens when only that is known; warns about the old spelling.
   template <class Known>
   std::string modern_name(const YamlEntry& entry, Known known) {

@@ -15,7 +15,9 @@ bool is_ours(std::string_view name) {
 }
 
 // What may stand at every node and says nothing to the engine here.
-bool is_remark(std::string_view name) { return name == "id" || name == "description" || name == "note"; }
+bool is_remark(std::string_view name) {
+  return name == "id" || name == "description" || name == "note";
+}
 
 void unknown_language(const std::string& name, const Location& where, YamlContext& context) {
   if (is_camel_language(name)) {
@@ -27,7 +29,8 @@ void unknown_language(const std::string& name, const Location& where, YamlContex
 }
 
 // The map form: the text and Camel's options, of which `trim` is the one that matters here.
-std::optional<ExpressionSpec> read_map(const std::string& language, const YamlNode& map, YamlContext& context) {
+std::optional<ExpressionSpec> read_map(const std::string& language, const YamlNode& map,
+                                       YamlContext& context) {
   ExpressionSpec out;
   out.language = language;
   bool trim = true;
@@ -48,7 +51,8 @@ std::optional<ExpressionSpec> read_map(const std::string& language, const YamlNo
     } else if (is_camel_language_option(entry.name)) {
       context.not_supported(entry.name_where, "the option", entry.name);
     } else {
-      context.error("E0201", entry.name_where, "unknown option '" + entry.name + "' for " + language,
+      context.error("E0201", entry.name_where,
+                    "unknown option '" + entry.name + "' for " + language,
                     did_you_mean(entry.name, {"expression", "trim", "id"}));
     }
   }
@@ -95,9 +99,11 @@ std::optional<ExpressionSpec> read_language(const YamlEntry& entry, YamlContext&
 
 std::optional<ExpressionSpec> read_expression(const YamlNode& node, const std::string& owner,
                                               YamlContext& context) {
-  const char* const kHint = "write the language first, such as `simple: \"${body}\"` or `constant: text`";
+  const char* const kHint =
+      "write the language first, such as `simple: \"${body}\"` or `constant: text`";
   if (!node.is_map()) {
-    context.error("E0307", node.where, owner + " must be an expression, not " + kind_phrase(node), kHint);
+    context.error("E0307", node.where, owner + " must be an expression, not " + kind_phrase(node),
+                  kHint);
     return std::nullopt;
   }
   std::vector<const YamlEntry*> expressions;
@@ -113,7 +119,8 @@ std::optional<ExpressionSpec> read_expression(const YamlNode& node, const std::s
     return std::nullopt;
   }
   const YamlEntry& entry = *expressions.front();
-  if (entry.name == "expression" && entry.value.is_map()) return read_expression(entry.value, owner, context);
+  if (entry.name == "expression" && entry.value.is_map())
+    return read_expression(entry.value, owner, context);
   if (names_language(entry.name)) return read_language(entry, context);
   unknown_language(entry.name, entry.name_where, context);
   return std::nullopt;

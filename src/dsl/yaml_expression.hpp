@@ -1,5 +1,5 @@
-// Expressions in YAML: `simple: text`, `simple: {expression: text}`, `language: {language, expression}`,
-// and the same under `expression:`.
+// Expressions in YAML: `simple: text`, `simple: {expression: text}`, `language: {language,
+// expression}`, and the same under `expression:`.
 #pragma once
 
 #include <optional>

@@ -12,7 +12,8 @@ namespace {
 
 bool is_common(std::string_view name) {
   const auto& common = common_options();
-  return std::any_of(common.begin(), common.end(), [&](const OptionSpec& o) { return o.name == name; });
+  return std::any_of(common.begin(), common.end(),
+                     [&](const OptionSpec& o) { return o.name == name; });
 }
 
 const OptionSpec* find_option(const ConfigSpec& spec, std::string_view name) {
@@ -35,15 +36,17 @@ bool has_nested(const ConfigSpec& spec, const std::string& name) {
 }
 
 bool knows(const ConfigSpec& spec, const std::string& name) {
-  return find_option(spec, name) || find_clause(spec, name) || is_common(name) || has_nested(spec, name) ||
-         (name == "steps" && spec.steps != StepsRule::none) || (name == "parameters" && spec.parameters) ||
+  return find_option(spec, name) || find_clause(spec, name) || is_common(name) ||
+         has_nested(spec, name) || (name == "steps" && spec.steps != StepsRule::none) ||
+         (name == "parameters" && spec.parameters) ||
          (!spec.inline_expression.empty() && names_language(name));
 }
 
 // What may stand in the node, for did-you-mean.
 std::vector<std::string> names_of(const ConfigSpec& spec) {
   std::vector<std::string> out;
-  for (const OptionSpec& option : spec.options) out.push_back(option.name.substr(0, option.name.find('.')));
+  for (const OptionSpec& option : spec.options)
+    out.push_back(option.name.substr(0, option.name.find('.')));
   for (const ConfigSpec& clause : spec.clauses) out.push_back(clause.name);
   if (spec.steps != StepsRule::none) out.emplace_back("steps");
   if (spec.parameters) out.emplace_back("parameters");
@@ -67,7 +70,8 @@ void mark_all_required(const ConfigSpec& spec, StepSpec& out) {
     if (option.required) mark_reported(out, option.name);
 }
 
-void unknown_name(const ConfigSpec& spec, const YamlEntry& entry, StepSpec& out, YamlContext& context) {
+void unknown_name(const ConfigSpec& spec, const YamlEntry& entry, StepSpec& out,
+                  YamlContext& context) {
   const bool formats = spec.name == "marshal" || spec.name == "unmarshal";
   if (formats && is_camel_data_format(entry.name)) {
     mark_reported(out, entry.name);
@@ -82,21 +86,25 @@ void unknown_name(const ConfigSpec& spec, const YamlEntry& entry, StepSpec& out,
   mark_reported(out, entry.name);
   const std::vector<std::string> names = names_of(spec);
   std::string hint = did_you_mean(entry.name, names);
-  if (!hint.starts_with("did you mean") && spec.parameters) hint = "options of the endpoint stand under `parameters:`";
+  if (!hint.starts_with("did you mean") && spec.parameters)
+    hint = "options of the endpoint stand under `parameters:`";
   if (entry.name == "steps") hint = spec.name + " holds no steps";
   if (names.empty()) hint = spec.name + " has no options";
   for (const OptionSpec& option : spec.options)
     if (hint == "did you mean '" + option.name + "'?") mark_reported(out, option.name);
-  context.error("E0201", entry.name_where, "unknown option '" + entry.name + "' for " + spec.name, std::move(hint));
+  context.error("E0201", entry.name_where, "unknown option '" + entry.name + "' for " + spec.name,
+                std::move(hint));
 }
 
-void read_clause(const ConfigSpec& clause, const YamlEntry& entry, StepSpec& out, YamlContext& context) {
+void read_clause(const ConfigSpec& clause, const YamlEntry& entry, StepSpec& out,
+                 YamlContext& context) {
   const auto add = [&](const YamlNode& node, const Location& where) {
     StepSpec spec;
     spec.name = clause.name;
     spec.where = where;
     // `- when: {...}` inside of `when:` is fine too.
-    const bool wrapped = node.is_map() && node.entries.size() == 1 && node.entries[0].name == clause.name;
+    const bool wrapped =
+        node.is_map() && node.entries.size() == 1 && node.entries[0].name == clause.name;
     read_node(clause, wrapped ? node.entries[0].value : node, spec, context);
     out.clauses.push_back(std::move(spec));
   };
@@ -109,14 +117,16 @@ void read_clause(const ConfigSpec& clause, const YamlEntry& entry, StepSpec& out
   }
 }
 
-void read_option(const ConfigSpec& spec, const OptionSpec& option, const YamlEntry& entry, StepSpec& out,
-                 YamlContext& context) {
-  const bool expression = option.type == OptionType::expression || option.type == OptionType::predicate;
+void read_option(const ConfigSpec& spec, const OptionSpec& option, const YamlEntry& entry,
+                 StepSpec& out, YamlContext& context) {
+  const bool expression =
+      option.type == OptionType::expression || option.type == OptionType::predicate;
   const YamlNode& node = entry.value;
   // `handled: true` is short for a constant.
   if (expression && !(option.type == OptionType::predicate && node.is_scalar() &&
                       (node.text == "true" || node.text == "false"))) {
-    std::optional<ExpressionSpec> read = read_expression(node, "'" + option.name + "' of " + spec.name, context);
+    std::optional<ExpressionSpec> read =
+        read_expression(node, "'" + option.name + "' of " + spec.name, context);
     OptionText written;
     written.name = option.name;
     written.where = node.where;
@@ -146,7 +156,8 @@ void read_option(const ConfigSpec& spec, const OptionSpec& option, const YamlEnt
   out.options.push_back(std::move(written));
 }
 
-void read_scalar(const ConfigSpec& spec, const YamlNode& node, StepSpec& out, YamlContext& context) {
+void read_scalar(const ConfigSpec& spec, const YamlNode& node, StepSpec& out,
+                 YamlContext& context) {
   if (!spec.scalar.empty()) {
     out.options.push_back(text_option(spec.scalar, node, node.where));
     return;
@@ -194,13 +205,16 @@ void read_flat(const YamlNode& map, const std::string& prefix, const std::string
     }
     // RAW(...) protects a value in a URI; here it needs no protection.
     const std::string_view text = written.text;
-    if (text.starts_with("RAW(") && text.ends_with(")")) written.text = text.substr(4, text.size() - 5);
+    if (text.starts_with("RAW(") && text.ends_with(")"))
+      written.text = text.substr(4, text.size() - 5);
     if (fine) out.push_back(std::move(written));
   }
 }
 
-void read_entry(const ConfigSpec& spec, const YamlEntry& entry, StepSpec& out, YamlContext& context) {
-  const std::string name = context.modern_name(entry, [&](const std::string& n) { return knows(spec, n); });
+void read_entry(const ConfigSpec& spec, const YamlEntry& entry, StepSpec& out,
+                YamlContext& context) {
+  const std::string name =
+      context.modern_name(entry, [&](const std::string& n) { return knows(spec, n); });
   if (name == "steps" && spec.steps != StepsRule::none) {
     out.steps = read_steps(entry.value, context);
     out.has_steps = true;

@@ -8,7 +8,8 @@ namespace drom {
 namespace {
 
 std::vector<std::string> item_names() {
-  return {"route", "from", "routeConfiguration", "onException", "errorHandler", "deadLetterChannel", "beans"};
+  return {"route", "from", "routeConfiguration", "onException", "errorHandler", "deadLetterChannel",
+          "beans"};
 }
 
 void unknown_item(const YamlEntry& entry, const std::string& name, YamlContext& context) {
@@ -18,7 +19,8 @@ void unknown_item(const YamlEntry& entry, const std::string& name, YamlContext& 
     context.error("E0308", entry.name_where, "the step '" + name + "' stands outside of a route",
                   "steps belong to `steps:` inside of `from:`; check the indentation");
   } else {
-    context.error("E0301", entry.name_where, "unknown item '" + entry.name + "'", did_you_mean(name, item_names()));
+    context.error("E0301", entry.name_where, "unknown item '" + entry.name + "'",
+                  did_you_mean(name, item_names()));
   }
 }
 
@@ -59,15 +61,18 @@ void read_items(const YamlNode& list, ContextSpec& out, YamlContext& context) {
       if (more.name == "steps") {
         report_steps_beside_from(more, context);
       } else {
-        context.error("E0310", more.name_where, "'" + more.name + "' stands beside '" + item.entries.front().name + "'",
-                      "indent it under '" + item.entries.front().name + "', or start an item with '- '");
+        context.error(
+            "E0310", more.name_where,
+            "'" + more.name + "' stands beside '" + item.entries.front().name + "'",
+            "indent it under '" + item.entries.front().name + "', or start an item with '- '");
       }
     }
   }
 }
 
 // Documents of Kubernetes: Camel K's Integration holds a route file in spec.flows.
-void read_resource(const YamlNode& root, const YamlNode& kind, ContextSpec& out, YamlContext& context) {
+void read_resource(const YamlNode& root, const YamlNode& kind, ContextSpec& out,
+                   YamlContext& context) {
   if (kind.text != "Integration") {
     context.not_supported(kind.where, "the kind", kind.text);
     return;
@@ -77,33 +82,40 @@ void read_resource(const YamlNode& root, const YamlNode& kind, ContextSpec& out,
   if (flows && flows->is_list()) {
     read_items(*flows, out, context);
   } else {
-    context.error("E0301", kind.where, "the Integration has no flows", "add `spec:` with a list `flows:`");
+    context.error("E0301", kind.where, "the Integration has no flows",
+                  "add `spec:` with a list `flows:`");
   }
 }
 
-void read_root(const YamlNode& root, const Location& start, ContextSpec& out, YamlContext& context) {
+void read_root(const YamlNode& root, const Location& start, ContextSpec& out,
+               YamlContext& context) {
   if (root.is_list()) {
     read_items(root, out, context);
   } else if (root.is_null()) {
-    context.error("E0301", start, "the file is empty", "write a list of routes: `- from:` or `- route:`");
-  } else if (const YamlNode* kind = root.is_map() ? root.find("kind") : nullptr; kind && kind->is_scalar()) {
+    context.error("E0301", start, "the file is empty",
+                  "write a list of routes: `- from:` or `- route:`");
+  } else if (const YamlNode* kind = root.is_map() ? root.find("kind") : nullptr;
+             kind && kind->is_scalar()) {
     read_resource(root, *kind, out, context);
   } else {
-    const std::string first = root.is_map() && !root.entries.empty() ? root.entries.front().name : "route";
-    context.wrong_kind(root, "a route file", "a list", "write `- " + first + ":`, with what is inside indented");
+    const std::string first =
+        root.is_map() && !root.entries.empty() ? root.entries.front().name : "route";
+    context.wrong_kind(root, "a route file", "a list",
+                       "write `- " + first + ":`, with what is inside indented");
   }
 }
 
 size_t errors_in(const Diagnostics& diagnostics) {
   size_t out = 0;
-  for (const Diagnostic& item : diagnostics.items()) out += item.severity == Severity::error ? 1 : 0;
+  for (const Diagnostic& item : diagnostics.items())
+    out += item.severity == Severity::error ? 1 : 0;
   return out;
 }
 
 }  // namespace
 
-bool read_yaml(std::string_view text, const std::string& file, const Registry& registry, ContextSpec& out,
-               Diagnostics& diagnostics) {
+bool read_yaml(std::string_view text, const std::string& file, const Registry& registry,
+               ContextSpec& out, Diagnostics& diagnostics) {
   const size_t before = errors_in(diagnostics);
   const auto name = std::make_shared<const std::string>(file);
   if (text.size() <= kYamlBytesMax) diagnostics.add_source(file, std::string(text));

@@ -34,7 +34,8 @@ class YamlReader : public ::testing::Test {
     std::string out;
     for (const Diagnostic& item : diagnostics.items()) {
       if (!out.empty()) out += "\n";
-      out += item.code + "@" + std::to_string(item.where.line) + ":" + std::to_string(item.where.column) + " " + item.what;
+      out += item.code + "@" + std::to_string(item.where.line) + ":" +
+             std::to_string(item.where.column) + " " + item.what;
       if (!item.hint.empty()) out += " | " + item.hint;
     }
     return out;
@@ -104,20 +105,24 @@ TEST_F(YamlReader, ReadsTheClassicForm) {
 }
 
 TEST_F(YamlReader, ReadsAllFormsOfAnExpression) {
-  for (const char* form : {"simple: a", "simple: {expression: a}", "expression: {simple: a}",
-                           "expression: {simple: {expression: a, id: e1}}",
-                           "expression: {expression: {simple: a}}",
-                           "language: {language: simple, expression: a}",
-                           "expression: {language: {language: simple, expression: a}}", "simple: \" a \"",
-                           "expression: {id: x, simple: a}"}) {
+  for (const char* form :
+       {"simple: a", "simple: {expression: a}", "expression: {simple: a}",
+        "expression: {simple: {expression: a, id: e1}}", "expression: {expression: {simple: a}}",
+        "language: {language: simple, expression: a}",
+        "expression: {language: {language: simple, expression: a}}", "simple: \" a \"",
+        "expression: {id: x, simple: a}"}) {
     const auto read = steps(std::string("      - setBody: {") + form + "}\n");
     ASSERT_EQ(read.size(), 1U) << form;
     ASSERT_TRUE(read[0].find("expression")) << form;
     EXPECT_EQ(text(read[0].find("expression")->expression), "simple:a") << form;
   }
-  EXPECT_EQ(text(steps("      - setBody: {simple: {expression: ' a ', trim: false}}\n")[0].find("expression")->expression),
+  EXPECT_EQ(text(steps("      - setBody: {simple: {expression: ' a ', trim: false}}\n")[0]
+                     .find("expression")
+                     ->expression),
             "simple: a ");
-  EXPECT_EQ(text(steps("      - setBody:\n          simple: |\n            a\n            b\n")[0].find("expression")->expression),
+  EXPECT_EQ(text(steps("      - setBody:\n          simple: |\n            a\n            b\n")[0]
+                     .find("expression")
+                     ->expression),
             "simple:a\nb");
 }
 
@@ -158,7 +163,8 @@ TEST_F(YamlReader, ReadsClauses) {
   EXPECT_EQ(read[0].clauses[1].text("id"), "w2");
   EXPECT_TRUE(read[0].clauses[1].has_steps);
   EXPECT_EQ(read[0].clauses[2].name, "otherwise");
-  EXPECT_EQ(read[1].clauses[0].find("exception")->values, (std::vector<std::string>{"java.io.IOException", "data"}));
+  EXPECT_EQ(read[1].clauses[0].find("exception")->values,
+            (std::vector<std::string>{"java.io.IOException", "data"}));
   EXPECT_EQ(text(read[1].clauses[0].find("onWhen")->expression), "simple:${header.x}");
   EXPECT_EQ(read[1].clauses[1].name, "doFinally");
   EXPECT_EQ(read[2].clauses.size(), 2U);
@@ -227,82 +233,107 @@ TEST_F(YamlReader, ReadsErrorHandlingConfigurationsAndBeans) {
 }
 
 TEST_F(YamlReader, ReadsCamelKIntegrations) {
-  read_well("apiVersion: camel.apache.org/v1\nkind: Integration\nspec:\n  flows:\n    - from: {uri: 'timer:t', steps: [{log: x}]}\n");
+  read_well(
+      "apiVersion: camel.apache.org/v1\nkind: Integration\nspec:\n  flows:\n    - from: {uri: "
+      "'timer:t', steps: [{log: x}]}\n");
   EXPECT_EQ(spec.routes.size(), 1U);
-  EXPECT_EQ(problems("kind: Kamelet\nspec: {}\n"), "E0303@1:7 the kind 'Kamelet' is known in Camel, not supported yet");
+  EXPECT_EQ(problems("kind: Kamelet\nspec: {}\n"),
+            "E0303@1:7 the kind 'Kamelet' is known in Camel, not supported yet");
 }
 
 TEST_F(YamlReader, TakesTheOldSpellingWithAWarning) {
-  EXPECT_EQ(step_problems("      - set-body: {constant: x}\n      - log: {message: x, log-name: y}\n"),
-            "E0311@4:9 'set-body' is an old spelling | write 'setBody'\n"
-            "E0311@5:27 'log-name' is an old spelling | write 'logName'");
+  EXPECT_EQ(
+      step_problems("      - set-body: {constant: x}\n      - log: {message: x, log-name: y}\n"),
+      "E0311@4:9 'set-body' is an old spelling | write 'setBody'\n"
+      "E0311@5:27 'log-name' is an old spelling | write 'logName'");
   EXPECT_TRUE(fine);
   EXPECT_EQ(spec.routes[0].steps[1].text("logName"), "y");
 }
 
 TEST_F(YamlReader, KeepsAStepWithoutStepsApartFromOneWithNone) {
-  const auto read = steps("      - transacted: {}\n      - transacted: {steps: []}\n      - transacted:\n");
+  const auto read =
+      steps("      - transacted: {}\n      - transacted: {steps: []}\n      - transacted:\n");
   EXPECT_FALSE(read[0].has_steps);
   EXPECT_TRUE(read[1].has_steps);
   EXPECT_FALSE(read[2].has_steps);
 }
 
 TEST_F(YamlReader, ReportsUnknownNames) {
-  EXPECT_EQ(step_problems("      - setBdy: {constant: x}\n"), "E0406@4:9 unknown step 'setBdy' | did you mean 'setBody'?");
+  EXPECT_EQ(step_problems("      - setBdy: {constant: x}\n"),
+            "E0406@4:9 unknown step 'setBdy' | did you mean 'setBody'?");
   EXPECT_EQ(step_problems("      - setHeader: {nme: a, constant: x}\n"),
             "E0201@4:21 unknown option 'nme' for setHeader | did you mean 'name'?");
   EXPECT_EQ(step_problems("      - to: {uri: x, brokers: y}\n"),
-            "E0201@4:22 unknown option 'brokers' for to | options of the endpoint stand under `parameters:`");
-  EXPECT_EQ(step_problems("      - aggregate: {}\n"), "E0303@4:9 the step 'aggregate' is known in Camel, not supported yet");
+            "E0201@4:22 unknown option 'brokers' for to | options of the endpoint stand under "
+            "`parameters:`");
+  EXPECT_EQ(step_problems("      - aggregate: {}\n"),
+            "E0303@4:9 the step 'aggregate' is known in Camel, not supported yet");
   EXPECT_EQ(step_problems("      - setBody: {groovy: x}\n"),
-            "E0303@4:19 the language 'groovy' is known in Camel, not supported yet | register a C++ function and call it by "
+            "E0303@4:19 the language 'groovy' is known in Camel, not supported yet | register a "
+            "C++ function and call it by "
             "`process: {ref: name}`");
   EXPECT_EQ(step_problems("      - setBody: {expression: {simpel: x}}\n"),
             "E0307@4:32 unknown expression language 'simpel' | did you mean 'simple'?");
-  EXPECT_EQ(step_problems("      - marshal: {csv: {}}\n"), "E0303@4:19 the data format 'csv' is known in Camel, not supported yet");
+  EXPECT_EQ(step_problems("      - marshal: {csv: {}}\n"),
+            "E0303@4:19 the data format 'csv' is known in Camel, not supported yet");
   EXPECT_EQ(problems("- rute: {}\n"), "E0301@1:3 unknown item 'rute' | did you mean 'route'?");
   EXPECT_EQ(problems("- rest: {}\n"),
-            "E0303@1:3 the item 'rest' is known in Camel, not supported yet | use a route `from: platform-http:/path`");
+            "E0303@1:3 the item 'rest' is known in Camel, not supported yet | use a route `from: "
+            "platform-http:/path`");
 }
 
 TEST_F(YamlReader, ReportsWhatStandsInTheWrongPlace) {
-  EXPECT_EQ(problems("- from:\n    uri: timer:x\n  steps:\n    - log: x\n").substr(0, 9), "E0304@3:3");
+  EXPECT_EQ(problems("- from:\n    uri: timer:x\n  steps:\n    - log: x\n").substr(0, 9),
+            "E0304@3:3");
   EXPECT_EQ(problems("- route:\n    from: {uri: 'timer:x'}\n    steps:\n      - log: x\n"),
-            "E0304@3:5 'steps' stands beside 'from' | since Camel 3.15 steps belong inside of `from:`; indent them by one level");
-  EXPECT_EQ(problems("- route: {id: x}\n"), "E0305@1:3 the route has no 'from' | add `from:` with `uri:` and `steps:`");
+            "E0304@3:5 'steps' stands beside 'from' | since Camel 3.15 steps belong inside of "
+            "`from:`; indent them by one level");
+  EXPECT_EQ(problems("- route: {id: x}\n"),
+            "E0305@1:3 the route has no 'from' | add `from:` with `uri:` and `steps:`");
   EXPECT_EQ(step_problems("      - when: {}\n").substr(0, 27), "E0308@4:9 'when' is no step");
   EXPECT_EQ(problems("- log: x\n").substr(0, 9), "E0308@1:3");
   EXPECT_EQ(step_problems("      - to: x\n        id: y\n"),
-            "E0310@5:9 'id' stands beside the step 'to' | indent it under 'to' if it belongs there, or start a step with '- '");
+            "E0310@5:9 'id' stands beside the step 'to' | indent it under 'to' if it belongs "
+            "there, or start a step with '- '");
   EXPECT_EQ(step_problems("      - stop\n"), "E0310@4:9 a step is a map | write `- stop: {}`");
 }
 
 TEST_F(YamlReader, ReportsTheWrongForm) {
-  EXPECT_EQ(problems("route: {}\n"), "E0306@1:1 a route file takes a list, not a map | write `- route:`, with what is inside indented");
+  EXPECT_EQ(problems("route: {}\n"),
+            "E0306@1:1 a route file takes a list, not a map | write `- route:`, with what is "
+            "inside indented");
   EXPECT_EQ(problems("just text\n").substr(0, 9), "E0306@1:1");
   EXPECT_EQ(problems("").substr(0, 9), "E0301@1:1");
   EXPECT_EQ(step_problems("      - setBody: text\n"),
-            "E0306@4:18 setBody takes a map, not a text | write the language first, such as `simple: \"${body}\"` or `constant: text`");
-  EXPECT_EQ(step_problems("      - log: {message: {a: b}}\n"), "E0306@4:24 'message' of log takes a text, not a map");
+            "E0306@4:18 setBody takes a map, not a text | write the language first, such as "
+            "`simple: \"${body}\"` or `constant: text`");
+  EXPECT_EQ(step_problems("      - log: {message: {a: b}}\n"),
+            "E0306@4:24 'message' of log takes a text, not a map");
   EXPECT_EQ(step_problems("      - choice: {otherwise: [{steps: []}]}\n"),
             "E0306@4:29 'otherwise' takes a map, not a list | remove the '- '");
   EXPECT_EQ(step_problems("      - filter: {simple: x, steps: {log: x}}\n"),
             "E0306@4:36 'steps' takes a list, not a map | start each step with '- '");
-  EXPECT_EQ(problems("- from: {uri: 'timer:x'}\n"), "E0309@1:3 from has no steps | add `steps:` inside of it");
-  EXPECT_EQ(problems("- errorHandler: {noErrorHandler: {}}\n- errorHandler: {noErrorHandler: {}}\n"),
-            "E0312@2:18 a second error handler | the first is at r.yaml:1:18; keep one");
+  EXPECT_EQ(problems("- from: {uri: 'timer:x'}\n"),
+            "E0309@1:3 from has no steps | add `steps:` inside of it");
+  EXPECT_EQ(
+      problems("- errorHandler: {noErrorHandler: {}}\n- errorHandler: {noErrorHandler: {}}\n"),
+      "E0312@2:18 a second error handler | the first is at r.yaml:1:18; keep one");
 }
 
 TEST_F(YamlReader, ReportsWrongBeans) {
-  EXPECT_EQ(problems("- beans:\n    - type: drom.sqlite\n"), "E0202@2:7 the bean needs 'name' | routes refer to it by this name");
-  EXPECT_EQ(problems("- beans:\n    - {name: a, type: t, constructors: {0: x}}\n").substr(0, 10), "E0303@2:26");
+  EXPECT_EQ(problems("- beans:\n    - type: drom.sqlite\n"),
+            "E0202@2:7 the bean needs 'name' | routes refer to it by this name");
+  EXPECT_EQ(problems("- beans:\n    - {name: a, type: t, constructors: {0: x}}\n").substr(0, 10),
+            "E0303@2:26");
   EXPECT_EQ(problems("- beans:\n    - {name: a, type: t}\n    - {name: a, type: t}\n"),
             "E0313@3:7 the bean name 'a' is used twice | the first is at r.yaml:2:7");
   EXPECT_EQ(problems("- beans: {name: a}\n").substr(0, 5), "E0306");
 }
 
 TEST_F(YamlReader, ReportsAllErrorsAtOnceAndReadsTheRest) {
-  read("- from:\n    uri: direct:x\n    steps:\n      - nope: {steps: [{alsoNope: {}}]}\n      - log: {mesage: x}\n      - log: fine\n- beens: []\n");
+  read(
+      "- from:\n    uri: direct:x\n    steps:\n      - nope: {steps: [{alsoNope: {}}]}\n      - "
+      "log: {mesage: x}\n      - log: fine\n- beens: []\n");
   EXPECT_EQ(diagnostics.items().size(), 4U) << diagnostics.render();
   ASSERT_EQ(spec.routes.size(), 1U);
   EXPECT_EQ(spec.routes[0].steps.back().text("message"), "fine");

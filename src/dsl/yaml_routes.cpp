@@ -8,7 +8,8 @@
 namespace drom {
 namespace {
 
-void read_from(const YamlEntry& entry, RouteSpec& route, bool steps_elsewhere, YamlContext& context) {
+void read_from(const YamlEntry& entry, RouteSpec& route, bool steps_elsewhere,
+               YamlContext& context) {
   ConfigSpec spec = from_spec();
   // Steps beside `from` have been reported; they are not missing as well.
   if (steps_elsewhere) spec.steps = StepsRule::optional;
@@ -19,7 +20,8 @@ void read_from(const YamlEntry& entry, RouteSpec& route, bool steps_elsewhere, Y
   route.from.steps.clear();
 }
 
-std::vector<OptionText> without(std::vector<OptionText> options, std::string_view name, std::string& text) {
+std::vector<OptionText> without(std::vector<OptionText> options, std::string_view name,
+                                std::string& text) {
   std::vector<OptionText> out;
   for (OptionText& option : options) {
     if (option.name == name) {
@@ -41,7 +43,8 @@ void report_steps_beside_from(const YamlEntry& steps, YamlContext& context) {
 
 void read_route(const YamlEntry& entry, ContextSpec& out, YamlContext& context) {
   if (!entry.value.is_map()) {
-    context.wrong_kind(entry.value, "route", "a map", "write `from:` with `uri:` and `steps:` under it");
+    context.wrong_kind(entry.value, "route", "a map",
+                       "write `from:` with `uri:` and `steps:` under it");
     return;
   }
   RouteSpec route;
@@ -72,7 +75,8 @@ void read_route(const YamlEntry& entry, ContextSpec& out, YamlContext& context) 
   out.routes.push_back(std::move(route));
 }
 
-void read_from_item(const YamlEntry& entry, bool steps_beside, ContextSpec& out, YamlContext& context) {
+void read_from_item(const YamlEntry& entry, bool steps_beside, ContextSpec& out,
+                    YamlContext& context) {
   RouteSpec route;
   route.where = entry.name_where;
   read_from(entry, route, steps_beside, context);
@@ -96,8 +100,9 @@ void read_handler(const YamlEntry& entry, StepSpec& out, YamlContext& context) {
     if (is_camel_item(name)) {
       context.not_supported(entry.name_where, "the error handler", name);
     } else {
-      context.error("E0201", entry.name_where, "unknown error handler '" + entry.name + "'",
-                    did_you_mean(name, {"deadLetterChannel", "defaultErrorHandler", "noErrorHandler"}));
+      context.error(
+          "E0201", entry.name_where, "unknown error handler '" + entry.name + "'",
+          did_you_mean(name, {"deadLetterChannel", "defaultErrorHandler", "noErrorHandler"}));
     }
     return;
   }
@@ -116,8 +121,9 @@ void read_handler(const YamlEntry& entry, StepSpec& out, YamlContext& context) {
 
 void read_error_handler(const YamlEntry& entry, StepSpec& out, YamlContext& context) {
   if (!entry.value.is_map() || entry.value.entries.empty()) {
-    context.wrong_kind(entry.value, "errorHandler", "a map",
-                       "write `deadLetterChannel:`, `defaultErrorHandler:` or `noErrorHandler:` under it");
+    context.wrong_kind(
+        entry.value, "errorHandler", "a map",
+        "write `deadLetterChannel:`, `defaultErrorHandler:` or `noErrorHandler:` under it");
     return;
   }
   for (const YamlEntry& part : entry.value.entries)

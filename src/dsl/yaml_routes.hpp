@@ -9,7 +9,8 @@ namespace drom {
 
 void read_route(const YamlEntry& entry, ContextSpec& out, YamlContext& context);
 // `- from:`, a route without a name. Steps beside it are reported by the caller.
-void read_from_item(const YamlEntry& entry, bool steps_beside, ContextSpec& out, YamlContext& context);
+void read_from_item(const YamlEntry& entry, bool steps_beside, ContextSpec& out,
+                    YamlContext& context);
 void read_on_exception(const YamlEntry& entry, std::vector<StepSpec>& out, YamlContext& context);
 // errorHandler: {deadLetterChannel: ...}
 void read_error_handler(const YamlEntry& entry, StepSpec& out, YamlContext& context);

@@ -55,11 +55,12 @@ void read_step(const YamlNode& item, std::vector<StepSpec>& out, YamlContext& co
   }
   const YamlEntry& entry = item.entries.front();
   for (size_t i = 1; i < item.entries.size(); ++i)
-    context.error("E0310", item.entries[i].name_where,
-                  "'" + item.entries[i].name + "' stands beside the step '" + entry.name + "'",
-                  "indent it under '" + entry.name + "' if it belongs there, or start a step with '- '");
-  const std::string name =
-      context.modern_name(entry, [&](const std::string& n) { return context.step_spec(n) || is_camel_step(n); });
+    context.error(
+        "E0310", item.entries[i].name_where,
+        "'" + item.entries[i].name + "' stands beside the step '" + entry.name + "'",
+        "indent it under '" + entry.name + "' if it belongs there, or start a step with '- '");
+  const std::string name = context.modern_name(
+      entry, [&](const std::string& n) { return context.step_spec(n) || is_camel_step(n); });
   const ConfigSpec* const spec = context.step_spec(name);
   if (!spec) {
     unknown_step(entry, name, context);

@@ -28,7 +28,8 @@ size_t tab_in_indentation(std::string_view text, size_t byte) {
   while (begin <= byte && begin < text.size()) {
     const size_t first = text.find_first_not_of(" \t", begin);
     const size_t tab = text.find('\t', begin);
-    if (first != npos && tab < first && text[first] != '\n' && text[first] != '\r' && text[first] != '#')
+    if (first != npos && tab < first && text[first] != '\n' && text[first] != '\r' &&
+        text[first] != '#')
       found = tab;
     const size_t end = text.find('\n', begin);
     if (end == npos) break;
@@ -50,10 +51,12 @@ constexpr Explanation kExplanations[] = {
     {"end of map not found", "this does not belong to the map above", "check the indentation"},
     {"end of sequence not found", "this does not belong to the list above",
      "check the indentation; items start with '- '"},
-    {"end of map flow not found", "a '{' is not closed", "add the missing '}', or put the text into quotes"},
+    {"end of map flow not found", "a '{' is not closed",
+     "add the missing '}', or put the text into quotes"},
     {"end of sequence flow not found", "a '[' is not closed",
      "add the missing ']', or put the text into quotes"},
-    {"illegal EOF in scalar", "a quote is not closed", "add the missing quote at the end of the text"},
+    {"illegal EOF in scalar", "a quote is not closed",
+     "add the missing quote at the end of the text"},
     {"illegal document indicator in scalar", "a quote is not closed",
      "add the missing quote at the end of the text"},
     {"unknown escape character", "a backslash and a letter that mean nothing in double quotes",
@@ -73,7 +76,8 @@ bool check_yaml_text(std::string_view text, YamlProblem& problem) {
     problem = {std::move(code), byte, std::move(what), std::move(hint)};
     return false;
   };
-  if (text.starts_with("\xFF\xFE"sv) || text.starts_with("\xFE\xFF"sv) || text.starts_with("\0\0\xFE\xFF"sv))
+  if (text.starts_with("\xFF\xFE"sv) || text.starts_with("\xFE\xFF"sv) ||
+      text.starts_with("\0\0\xFE\xFF"sv))
     return wrong("E0102", 0, "the file is UTF-16 or UTF-32", "save it as UTF-8");
   if (text.starts_with("\xEF\xBB\xBF"sv))
     return wrong("E0102", 0, "the file starts with a byte order mark",
@@ -84,8 +88,10 @@ bool check_yaml_text(std::string_view text, YamlProblem& problem) {
   const size_t control = find_control(text);
   if (control < invalid) {
     if (text[control] == '\0')
-      return wrong("E0102", control, "a NUL byte", "remove it; if there are many, the file is UTF-16: save it as UTF-8");
-    return wrong("E0102", control, "a control character", "remove it; in double quotes it can be written as \\x1B");
+      return wrong("E0102", control, "a NUL byte",
+                   "remove it; if there are many, the file is UTF-16: save it as UTF-8");
+    return wrong("E0102", control, "a control character",
+                 "remove it; in double quotes it can be written as \\x1B");
   }
   if (invalid != npos)
     return wrong("E0102", invalid, "bytes that are no UTF-8", "save the file as UTF-8");
@@ -98,10 +104,12 @@ YamlProblem explain_yaml_error(std::string_view text, size_t byte, const std::st
   if (message.starts_with("the referenced anchor is not defined"))
     return {"E0104", byte, std::string(kAnchorWhat), std::string(kAnchorHint)};
   if (message.starts_with("bad file"))  // its own limit of depth
-    return {"E0107", byte, "the file is nested too deep", "move inner steps into routes of their own"};
+    return {"E0107", byte, "the file is nested too deep",
+            "move inner steps into routes of their own"};
   for (const Explanation& known : kExplanations)
     if (message.starts_with(known.message))
-      return {"E0101", byte, "no well-formed YAML: " + std::string(known.what), std::string(known.hint)};
+      return {"E0101", byte, "no well-formed YAML: " + std::string(known.what),
+              std::string(known.hint)};
   return {"E0101", byte, "no well-formed YAML: " + message, ""};
 }
 

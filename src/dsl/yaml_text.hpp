@@ -1,5 +1,5 @@
-// What is wrong with a text before it is looked at as YAML: its encoding and its size. And what to say
-// when yaml-cpp cannot read it.
+// What is wrong with a text before it is looked at as YAML: its encoding and its size. And what to
+// say when yaml-cpp cannot read it.
 #pragma once
 
 #include <string>
@@ -19,7 +19,8 @@ struct YamlProblem {
 
 inline constexpr std::string_view kAnchorWhat = "anchors and aliases (& and *) are not supported";
 inline constexpr std::string_view kAnchorHint =
-    "write the part out, or use a routeConfiguration or a placeholder; put texts that start with * or & into "
+    "write the part out, or use a routeConfiguration or a placeholder; put texts that start with * "
+    "or & into "
     "quotes";
 
 // False: `problem` says what.

@@ -28,9 +28,11 @@ struct StopReading {};
 
 class TreeBuilder final : public YAML::EventHandler {
  public:
-  TreeBuilder(std::string_view text, std::shared_ptr<const std::string> file, Diagnostics& diagnostics)
+  TreeBuilder(std::string_view text, std::shared_ptr<const std::string> file,
+              Diagnostics& diagnostics)
       : text_(text), source_(text), file_(std::move(file)), diagnostics_(diagnostics) {
-    ascii_ = std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+    ascii_ = std::all_of(text.begin(), text.end(),
+                         [](char c) { return static_cast<unsigned char>(c) < 0x80; });
   }
 
   YamlNode take() { return std::move(root_); }
@@ -110,7 +112,8 @@ class TreeBuilder final : public YAML::EventHandler {
       stop("E0105", locate(mark), "tags (" + short_tag(tag) + ") are not supported",
            "remove the tag; put texts that start with ! into quotes");
     if (++nodes_ > kYamlNodesMax)
-      stop("E0107", locate(mark), "the file has more than 100000 values", "split it into several files");
+      stop("E0107", locate(mark), "the file has more than 100000 values",
+           "split it into several files");
   }
 
   // yaml-cpp takes a text that is still open at the end of the file.
@@ -122,7 +125,8 @@ class TreeBuilder final : public YAML::EventHandler {
            "add the missing quote at the end of the text");
   }
 
-  void open(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, YamlNode::Kind kind) {
+  void open(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+            YamlNode::Kind kind) {
     check(mark, tag, anchor);
     if (open_.size() >= kYamlDepthMax)
       stop("E0107", locate(mark), "the file is nested more than 100 levels deep",
@@ -158,7 +162,8 @@ class TreeBuilder final : public YAML::EventHandler {
 
   void start_entry(Open& parent, YamlNode name) {
     if (name.is_list() || name.is_map())
-      stop("E0101", name.where, "no well-formed YAML: a name must be a text", "put a text with { or [ into quotes");
+      stop("E0101", name.where, "no well-formed YAML: a name must be a text",
+           "put a text with { or [ into quotes");
     last_name_ = name.where;
     parent.entry.emplace();
     parent.entry->name = std::move(name.text);
@@ -197,7 +202,8 @@ std::optional<YamlNode> parse_yaml(std::string_view text, std::shared_ptr<const 
   TreeBuilder builder(text, file, diagnostics);
   const auto report = [&] {
     const Place place = SourceText(text).place(problem.byte);
-    diagnostics.error(problem.code, Location{file, place.line, place.column}, problem.what, problem.hint);
+    diagnostics.error(problem.code, Location{file, place.line, place.column}, problem.what,
+                      problem.hint);
     return std::nullopt;
   };
   if (!check_yaml_text(text, problem)) return report();
@@ -209,7 +215,8 @@ std::optional<YamlNode> parse_yaml(std::string_view text, std::shared_ptr<const 
   } catch (const StopReading&) {
     return std::nullopt;
   } catch (const YAML::Exception& e) {
-    problem = explain_yaml_error(text, e.mark.is_null() ? text.size() : builder.byte(e.mark), e.msg);
+    problem =
+        explain_yaml_error(text, e.mark.is_null() ? text.size() : builder.byte(e.mark), e.msg);
     return report();
   } catch (const std::exception& e) {
     problem = {"E0101", 0, std::string("no well-formed YAML: ") + e.what(), ""};

@@ -1,6 +1,7 @@
-// A YAML text as a plain tree in which every node and every name knows its line and column. Only the
-// YAML that route files need: anchors, aliases, tags and further documents are refused, and depth, size
-// and number of nodes have limits. yaml-cpp stays behind this header. Load time, one thread.
+// A YAML text as a plain tree in which every node and every name knows its line and column. Only
+// the YAML that route files need: anchors, aliases, tags and further documents are refused, and
+// depth, size and number of nodes have limits. yaml-cpp stays behind this header. Load time, one
+// thread.
 #pragma once
 
 #include <memory>
@@ -24,8 +25,8 @@ struct YamlNode {
   enum class Kind : uint8_t { null, scalar, list, map };
   Kind kind = Kind::null;
   Location where;
-  std::string text;    // scalar
-  bool plain = false;  // scalar without quotes: 1 and true are no texts then
+  std::string text;                // scalar
+  bool plain = false;              // scalar without quotes: 1 and true are no texts then
   std::vector<YamlNode> items;     // list
   std::vector<YamlEntry> entries;  // map, in the order written; names differ
 
@@ -42,7 +43,8 @@ struct YamlEntry {
   YamlNode value;
 };
 
-// The node as data: plain scalars become numbers, booleans and null by JSON's spelling, others texts.
+// The node as data: plain scalars become numbers, booleans and null by JSON's spelling, others
+// texts.
 Value to_value(const YamlNode& node);
 
 // nullopt: reported. An empty text is a null node.

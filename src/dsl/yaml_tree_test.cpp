@@ -19,7 +19,8 @@ std::string shown(const YamlNode& node) {
     }
     case YamlNode::Kind::map: {
       std::string out = "{";
-      for (const YamlEntry& entry : node.entries) out += (out.size() > 1 ? " " : "") + entry.name + "=" + shown(entry.value);
+      for (const YamlEntry& entry : node.entries)
+        out += (out.size() > 1 ? " " : "") + entry.name + "=" + shown(entry.value);
       return out + "}";
     }
   }
@@ -30,7 +31,8 @@ std::string parsed(std::string_view text) {
   Diagnostics diagnostics;
   const auto root = parse_yaml(text, std::make_shared<const std::string>("r"), diagnostics);
   std::string out = root ? shown(*root) : "";
-  for (const Diagnostic& item : diagnostics.items()) out += " " + item.code + "@" + item.where.text();
+  for (const Diagnostic& item : diagnostics.items())
+    out += " " + item.code + "@" + item.where.text();
   return out;
 }
 
@@ -45,7 +47,8 @@ TEST(YamlTree, HoldsMapsListsTextsAndNulls) {
 
 TEST(YamlTree, KnowsThePlaceOfEveryNode) {
   Diagnostics diagnostics;
-  const auto root = parse_yaml("- to:\n    uri: \"x\"\n    größe: {a: 1}\n    none:\n", std::make_shared<const std::string>("r"), diagnostics);
+  const auto root = parse_yaml("- to:\n    uri: \"x\"\n    größe: {a: 1}\n    none:\n",
+                               std::make_shared<const std::string>("r"), diagnostics);
   ASSERT_TRUE(root);
   const YamlEntry& to = root->items[0].entries[0];
   EXPECT_EQ(to.name_where.text(), "r:1:3");

@@ -70,15 +70,19 @@ void Builder::build_bean(const BeanSpec& spec) {
   const BeanInfo* info = s_.registry.bean_type(spec.type);
   if (!info) {
     diagnostics_->error("E0408", spec.type_where.line ? spec.type_where : spec.where,
-                        "unknown bean type '" + spec.type + "'", did_you_mean(spec.type, s_.registry.bean_types()));
+                        "unknown bean type '" + spec.type + "'",
+                        did_you_mean(spec.type, s_.registry.bean_types()));
     return;
   }
   Diagnostics& problems = *diagnostics_;
   const size_t before = problems.items().size();
-  const Config config = Config::validate(info->spec(), spec.properties, spec.where, s_.properties, problems);
+  const Config config =
+      Config::validate(info->spec(), spec.properties, spec.where, s_.properties, problems);
   if (problems.items().size() > before && problems.has_errors()) return;
   const Result<void> made = info->make(spec.name, config, *this);
-  if (!made) problems.error("E0409", spec.where, "bean '" + spec.name + "': " + made.error().what, made.error().hint);
+  if (!made)
+    problems.error("E0409", spec.where, "bean '" + spec.name + "': " + made.error().what,
+                   made.error().hint);
 }
 
 std::string Builder::name_route(const RouteSpec& spec, const ContextSpec& context) {
@@ -99,11 +103,14 @@ BuiltRoute Builder::build_route(const RouteSpec& spec, const ContextSpec& contex
   RouteCounters& counters = s_.counters.route(route_id_);
   out.runner = std::make_unique<RouteRunner>(route_id_, *this, counters);
 
-  const Config options = Config::validate(route_spec(), without_common(spec.options), spec.where, s_.properties, problems);
+  const Config options = Config::validate(route_spec(), without_common(spec.options), spec.where,
+                                          s_.properties, problems);
   out.auto_startup = options.flag("autoStartup");
-  const Config from = Config::validate(from_spec(), without_common(spec.from.options), spec.from.where, s_.properties, problems);
+  const Config from = Config::validate(from_spec(), without_common(spec.from.options),
+                                       spec.from.where, s_.properties, problems);
   out.uri = from.text("uri");
-  Endpoint* source = out.uri.empty() ? nullptr : endpoint(out.uri, spec.from.parameters, from.where("uri"));
+  Endpoint* source =
+      out.uri.empty() ? nullptr : endpoint(out.uri, spec.from.parameters, from.where("uri"));
   if (source) {
     out.uri = source->uri();
     out.inline_consumer = source->make_inline_consumer();
@@ -123,20 +130,24 @@ BuiltRoute Builder::build_route(const RouteSpec& spec, const ContextSpec& contex
   return out;
 }
 
-std::unique_ptr<RoutePolicy> Builder::build_policy(const RouteSpec& spec, const ContextSpec& context,
+std::unique_ptr<RoutePolicy> Builder::build_policy(const RouteSpec& spec,
+                                                   const ContextSpec& context,
                                                    RouteCounters& counters) {
   auto policy = std::make_unique<RoutePolicy>(s_.stop, counters);
   std::string wanted;
   for (const OptionText& option : spec.options)
     if (option.name == "routeConfigurationId") wanted = option.text;
-  const auto applies = [&](const RouteConfigurationSpec& c) { return c.id.empty() || c.id == wanted; };
+  const auto applies = [&](const RouteConfigurationSpec& c) {
+    return c.id.empty() || c.id == wanted;
+  };
 
   // The nearest error handler wins: the route's, a configuration's, the context's, Camel's default.
   const StepSpec* handler = &context.error_handler;
   bool found = wanted.empty();
   for (const RouteConfigurationSpec& configuration : context.configurations) {
     found = found || configuration.id == wanted;
-    if (applies(configuration) && !configuration.error_handler.name.empty()) handler = &configuration.error_handler;
+    if (applies(configuration) && !configuration.error_handler.name.empty())
+      handler = &configuration.error_handler;
   }
   if (!spec.error_handler.name.empty()) handler = &spec.error_handler;
   if (!found) {
@@ -162,8 +173,9 @@ bool Builder::build_error_handler(const StepSpec& spec, RoutePolicy& policy) {
   if (spec.name == "noErrorHandler") return false;
   Diagnostics& problems = *diagnostics_;
   const bool dead_letter = spec.name == "deadLetterChannel";
-  const Config config = Config::validate(dead_letter ? dead_letter_channel_spec() : default_error_handler_spec(),
-                                         without_common(spec.options), spec.where, s_.properties, problems);
+  const Config config =
+      Config::validate(dead_letter ? dead_letter_channel_spec() : default_error_handler_spec(),
+                       without_common(spec.options), spec.where, s_.properties, problems);
   policy.redelivery = redelivery_policy(config, {}, problems);
   if (!dead_letter || !config.has("deadLetterUri")) return true;
   RoutePolicy::DeadLetter letter;
@@ -178,8 +190,8 @@ bool Builder::build_error_handler(const StepSpec& spec, RoutePolicy& policy) {
 void Builder::build_clause(const StepSpec& spec, RoutePolicy& policy) {
   if (disabled(spec)) return;
   Diagnostics& problems = *diagnostics_;
-  const Config config = Config::validate(on_exception_spec(), without_common(spec.options), spec.where,
-                                         s_.properties, problems);
+  const Config config = Config::validate(on_exception_spec(), without_common(spec.options),
+                                         spec.where, s_.properties, problems);
   RoutePolicy::Clause clause;
   clause.exceptions = config.list("exception");
   clause.on_when = config.expression("onWhen");
@@ -222,8 +234,10 @@ Step Builder::build_step(const StepSpec& spec) {
   }
   std::string id = name_step(spec);
   const size_t before = problems.items().size();
-  const Config config = Config::validate(info->spec(), without_common(spec.options), spec.where, s_.properties, problems);
-  bool wrong = std::any_of(spec.options.begin(), spec.options.end(), [](const OptionText& o) { return o.reported; });
+  const Config config = Config::validate(info->spec(), without_common(spec.options), spec.where,
+                                         s_.properties, problems);
+  bool wrong = std::any_of(spec.options.begin(), spec.options.end(),
+                           [](const OptionText& o) { return o.reported; });
   for (size_t i = before; i < problems.items().size(); ++i)
     wrong = wrong || problems.items()[i].severity == Severity::error;
   if (wrong) {
@@ -250,7 +264,8 @@ std::string Builder::name_step(const StepSpec& spec) {
     return id;
   }
   if (!step_ids_.insert(id).second)
-    diagnostics_->error("E0405", spec.find("id")->where, "the step id '" + id + "' is used twice in route '" + route_id_ + "'",
+    diagnostics_->error("E0405", spec.find("id")->where,
+                        "the step id '" + id + "' is used twice in route '" + route_id_ + "'",
                         "step ids name steps in logs and metrics; choose another");
   return id;
 }
@@ -261,7 +276,8 @@ bool Builder::stubbed(const std::string& scheme) const {
   return false;
 }
 
-std::unique_ptr<Endpoint> Builder::make_endpoint(const std::string& uri, const std::vector<OptionText>& parameters,
+std::unique_ptr<Endpoint> Builder::make_endpoint(const std::string& uri,
+                                                 const std::vector<OptionText>& parameters,
                                                  const Location& where) {
   Diagnostics& problems = *diagnostics_;
   const EndpointUri parts = split_uri(uri);
@@ -295,15 +311,18 @@ std::unique_ptr<Endpoint> Builder::make_endpoint(const std::string& uri, const s
   return std::move(*made);
 }
 
-Endpoint* Builder::endpoint(const std::string& uri, const std::vector<OptionText>& parameters, const Location& where) {
+Endpoint* Builder::endpoint(const std::string& uri, const std::vector<OptionText>& parameters,
+                            const Location& where) {
   const std::string key = cache_key(uri, parameters);
   const auto found = endpoints_.find(key);
   if (found != endpoints_.end()) return found->second.endpoint.get();
   std::unique_ptr<Endpoint> made = make_endpoint(uri, parameters, where);
-  return endpoints_.emplace(key, EndpointEntry{std::move(made), where}).first->second.endpoint.get();
+  return endpoints_.emplace(key, EndpointEntry{std::move(made), where})
+      .first->second.endpoint.get();
 }
 
-Producer* Builder::producer(const std::string& uri, const std::vector<OptionText>& parameters, const Location& where) {
+Producer* Builder::producer(const std::string& uri, const std::vector<OptionText>& parameters,
+                            const Location& where) {
   const std::string key = cache_key(uri, parameters);
   const auto found = producers_.find(key);
   if (found != producers_.end()) return found->second.producer.get();
@@ -333,15 +352,18 @@ async<Result<void>> Builder::open_producer(ProducerEntry& entry) {
 async<Result<Producer*>> Builder::dynamic_producer(const std::string& uri) {
   const auto found = producers_.find(cache_key(uri, {}));
   if (found == producers_.end() && dynamic_producers_ >= kDynamicProducersMax)
-    co_return Error(ErrorKind::rejected, "more than " + std::to_string(kDynamicProducersMax) + " different dynamic endpoints",
-                    "let toD choose among few endpoints; put what varies into headers or the body");
+    co_return Error(
+        ErrorKind::rejected,
+        "more than " + std::to_string(kDynamicProducersMax) + " different dynamic endpoints",
+        "let toD choose among few endpoints; put what varies into headers or the body");
   Diagnostics local;
   diagnostics_ = &local;
   Producer* const made = producer(uri, {}, Location());
   diagnostics_ = &s_.diagnostics;
   if (!made) {
     const Diagnostic* problem = local.items().empty() ? nullptr : &local.items().front();
-    co_return Error(ErrorKind::config, problem ? problem->what : "cannot make the endpoint '" + uri + "'",
+    co_return Error(ErrorKind::config,
+                    problem ? problem->what : "cannot make the endpoint '" + uri + "'",
                     problem ? problem->hint : std::string());
   }
   ProducerEntry& entry = producers_.find(cache_key(uri, {}))->second;

@@ -1,5 +1,6 @@
-// Turns specs into running parts: the engine's BuildContext. Owns endpoints, producers, beans' hooks
-// and shared objects; compiles steps and error policies. Load time, except dynamic_producer().
+// Turns specs into running parts: the engine's BuildContext. Owns endpoints, producers, beans'
+// hooks and shared objects; compiles steps and error policies. Load time, except
+// dynamic_producer().
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -100,7 +101,8 @@ class Builder final : public BuildContext {
   void build_children_for_errors(const StepSpec& spec);
   std::string name_step(const StepSpec& spec);
   bool stubbed(const std::string& scheme) const;
-  std::unique_ptr<Endpoint> make_endpoint(const std::string& uri, const std::vector<OptionText>& parameters,
+  std::unique_ptr<Endpoint> make_endpoint(const std::string& uri,
+                                          const std::vector<OptionText>& parameters,
                                           const Location& where);
   void verify_endpoints();
 

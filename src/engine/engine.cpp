@@ -61,15 +61,17 @@ class Engine::Impl {
   explicit Impl(EngineOptions o)
       : options(std::move(o)),
         properties(options.properties ? options.properties : std::make_shared<NoProperties>()),
-        log(options.log ? options.log : std::shared_ptr<Log>(make_log(LogLevel::info, LogFormat::text))),
+        log(options.log ? options.log
+                        : std::shared_ptr<Log>(make_log(LogLevel::info, LogFormat::text))),
         manual(options.manual_time ? std::make_unique<ManualClock>(io) : nullptr),
         real(manual ? nullptr : make_real_clock(io)),
         rng(options.seed ? options.seed : entropy_seed()),
         env(clock(), rng, *properties, instance_name(options, rng)),
         tasks(io, clock(), *log),
-        builder(std::make_unique<Builder>(
-            BuilderServices{io, clock(), *log, rng, env, *properties, diagnostics, registry, stop_source, counters},
-            options.stub_schemes)),
+        builder(
+            std::make_unique<Builder>(BuilderServices{io, clock(), *log, rng, env, *properties,
+                                                      diagnostics, registry, stop_source, counters},
+                                      options.stub_schemes)),
         stop_asked(clock().make_alarm()) {}
 
   Clock& clock() { return manual ? static_cast<Clock&>(*manual) : *real; }
@@ -147,11 +149,13 @@ async<Result<void>> Engine::Impl::start() {
   if (!result) co_return result;
   for (BuiltRoute& route : routes) {
     if (!route.consumer || !route.auto_startup) continue;
-    LoopServices services{clock(), *log, rng, tasks, stop_source, serial, [this](const Error& error) {
-                            if (!fatal) fatal = error;
-                            stop_asked->ring();
-                          }};
-    loops.push_back(std::make_unique<RouteLoop>(std::move(services), *route.runner, std::move(route.consumer), route.uri));
+    LoopServices services{
+        clock(), *log, rng, tasks, stop_source, serial, [this](const Error& error) {
+          if (!fatal) fatal = error;
+          stop_asked->ring();
+        }};
+    loops.push_back(std::make_unique<RouteLoop>(std::move(services), *route.runner,
+                                                std::move(route.consumer), route.uri));
     tasks.spawn(loops.back()->route_id(), loops.back()->run());
   }
   co_return result;
@@ -160,7 +164,8 @@ async<Result<void>> Engine::Impl::start() {
 async<bool> Engine::Impl::wait_for_loops(bool internal, SteadyTime deadline) {
   while (true) {
     bool all_done = true;
-    for (const auto& loop : loops) all_done = all_done && (loop->done() || loop->internal() != internal);
+    for (const auto& loop : loops)
+      all_done = all_done && (loop->done() || loop->internal() != internal);
     if (all_done) co_return true;
     if (clock().steady() >= deadline) co_return false;
     co_await clock().sleep(milliseconds(5));
@@ -182,7 +187,8 @@ async<> Engine::Impl::stop_loops() {
   for (const auto& loop : loops)
     if (!loop->done())
       log->error(loop->route_id(), "abandoned " + std::to_string(loop->in_flight()) +
-                                       " exchanges in flight at the shutdown timeout; their sources will deliver them again");
+                                       " exchanges in flight at the shutdown timeout; their "
+                                       "sources will deliver them again");
   stop_source.abandon();
 }
 

@@ -10,8 +10,9 @@ namespace {
 
 LogLevel parse_level(std::string_view text) {
   for (const auto& [name, level] :
-       {std::pair{"TRACE", LogLevel::trace}, std::pair{"DEBUG", LogLevel::debug}, std::pair{"INFO", LogLevel::info},
-        std::pair{"WARN", LogLevel::warn}, std::pair{"ERROR", LogLevel::error}})
+       {std::pair{"TRACE", LogLevel::trace}, std::pair{"DEBUG", LogLevel::debug},
+        std::pair{"INFO", LogLevel::info}, std::pair{"WARN", LogLevel::warn},
+        std::pair{"ERROR", LogLevel::error}})
     if (iequals(text, name)) return level;
   return LogLevel::off;
 }
@@ -52,7 +53,8 @@ std::string attempts_text(int64_t attempts) {
 }  // namespace
 
 void forget_redelivery(Exchange& exchange) {
-  for (const char* name : {"CamelRedelivered", "CamelRedeliveryCounter", "CamelRedeliveryMaxCounter"})
+  for (const char* name :
+       {"CamelRedelivered", "CamelRedeliveryCounter", "CamelRedeliveryMaxCounter"})
     exchange.message.headers.erase(name);
 }
 
@@ -74,21 +76,29 @@ milliseconds redelivery_delay(const RedeliveryPolicy& policy, int64_t attempt, R
   return milliseconds(static_cast<int64_t>(std::max(ms, 0.0)));
 }
 
-RedeliveryPolicy redelivery_policy(const Config& config, RedeliveryPolicy base, Diagnostics& diagnostics) {
+RedeliveryPolicy redelivery_policy(const Config& config, RedeliveryPolicy base,
+                                   Diagnostics& diagnostics) {
   const std::string p = "redeliveryPolicy.";
   const auto has = [&](const char* name) { return config.has(p + name); };
-  if (has("maximumRedeliveries")) base.maximum_redeliveries = config.integer(p + "maximumRedeliveries");
+  if (has("maximumRedeliveries"))
+    base.maximum_redeliveries = config.integer(p + "maximumRedeliveries");
   if (has("redeliveryDelay")) base.delay = config.duration(p + "redeliveryDelay");
   if (has("maximumRedeliveryDelay")) base.delay_max = config.duration(p + "maximumRedeliveryDelay");
   if (has("useExponentialBackOff")) base.exponential = config.flag(p + "useExponentialBackOff");
   if (has("backOffMultiplier")) base.multiplier = config.number(p + "backOffMultiplier");
-  if (has("useCollisionAvoidance")) base.collision_avoidance = config.flag(p + "useCollisionAvoidance");
-  if (has("collisionAvoidanceFactor")) base.collision_factor = config.number(p + "collisionAvoidanceFactor");
-  if (has("allowRedeliveryWhileStopping")) base.while_stopping = config.flag(p + "allowRedeliveryWhileStopping");
-  if (has("retriesExhaustedLogLevel")) base.exhausted_level = parse_level(config.text(p + "retriesExhaustedLogLevel"));
-  if (has("retryAttemptedLogLevel")) base.retry_level = parse_level(config.text(p + "retryAttemptedLogLevel"));
+  if (has("useCollisionAvoidance"))
+    base.collision_avoidance = config.flag(p + "useCollisionAvoidance");
+  if (has("collisionAvoidanceFactor"))
+    base.collision_factor = config.number(p + "collisionAvoidanceFactor");
+  if (has("allowRedeliveryWhileStopping"))
+    base.while_stopping = config.flag(p + "allowRedeliveryWhileStopping");
+  if (has("retriesExhaustedLogLevel"))
+    base.exhausted_level = parse_level(config.text(p + "retriesExhaustedLogLevel"));
+  if (has("retryAttemptedLogLevel"))
+    base.retry_level = parse_level(config.text(p + "retryAttemptedLogLevel"));
   if (has("logExhausted") && !config.flag(p + "logExhausted")) base.exhausted_level = LogLevel::off;
-  if (has("logRetryAttempted") && !config.flag(p + "logRetryAttempted")) base.retry_level = LogLevel::off;
+  if (has("logRetryAttempted") && !config.flag(p + "logRetryAttempted"))
+    base.retry_level = LogLevel::off;
   if (has("delayPattern")) {
     base.pattern.clear();
     if (!parse_pattern(config.text(p + "delayPattern"), base.pattern))
@@ -107,7 +117,8 @@ bool RoutePolicy::redelivers() const {
 }
 
 bool RoutePolicy::wants_original() const {
-  if (dead_letter && (dead_letter->use_original_message || dead_letter->use_original_body)) return true;
+  if (dead_letter && (dead_letter->use_original_message || dead_letter->use_original_body))
+    return true;
   for (const Clause& clause : clauses)
     if (clause.use_original_message || clause.use_original_body) return true;
   return false;
@@ -142,9 +153,9 @@ async<> RoutePolicy::handle(Exchange& exchange, const Exchange* before, Step& st
     // The clause is looked for again after each attempt: the error may have become another one.
     const Clause* const clause = match(exchange, inner);
     const RedeliveryPolicy& policy = clause ? clause->redelivery : redelivery;
-    const bool again = clause && clause->retry_while
-                           ? holds(clause->retry_while, exchange, inner)
-                           : policy.maximum_redeliveries < 0 || attempts < policy.maximum_redeliveries;
+    const bool again = clause && clause->retry_while ? holds(clause->retry_while, exchange, inner)
+                                                     : policy.maximum_redeliveries < 0 ||
+                                                           attempts < policy.maximum_redeliveries;
     if (!again || !before) {
       co_await exhausted(exchange, clause, attempts, inner);
       co_return;
@@ -154,11 +165,12 @@ async<> RoutePolicy::handle(Exchange& exchange, const Exchange* before, Step& st
     if (exchange.error->retry_after) wait = std::max(wait, *exchange.error->retry_after);
     if (inner.log.enabled(policy.retry_level) && policy.retry_level != LogLevel::off)
       inner.log.write(policy.retry_level, inner.route,
-                      "redelivery " + std::to_string(attempts) + " of step " + step.id + " in " + to_string(wait) +
-                          ": " + exchange.error->message());
+                      "redelivery " + std::to_string(attempts) + " of step " + step.id + " in " +
+                          to_string(wait) + ": " + exchange.error->message());
     const bool slept = co_await stop_.sleep(inner.clock, wait, policy.while_stopping);
     if (!slept) {
-      exchange.fail(Error(ErrorKind::cancelled, "stopped while waiting for a redelivery: " + exchange.error->what));
+      exchange.fail(Error(ErrorKind::cancelled,
+                          "stopped while waiting for a redelivery: " + exchange.error->what));
       exchange.error_exhausted = true;
       co_return;
     }
@@ -175,7 +187,8 @@ async<> RoutePolicy::handle(Exchange& exchange, const Exchange* before, Step& st
   }
 }
 
-async<> RoutePolicy::exhausted(Exchange& exchange, const Clause* clause, int64_t attempts, Scope& scope) {
+async<> RoutePolicy::exhausted(Exchange& exchange, const Clause* clause, int64_t attempts,
+                               Scope& scope) {
   const bool handled = clause && holds(clause->handled, exchange, scope);
   const bool continued = clause && holds(clause->continued, exchange, scope);
   const RedeliveryPolicy& policy = clause ? clause->redelivery : redelivery;
@@ -184,7 +197,8 @@ async<> RoutePolicy::exhausted(Exchange& exchange, const Clause* clause, int64_t
   if (level != LogLevel::off && scope.log.enabled(level))
     scope.log.write(level, scope.route,
                     "gave up at " + exchange.error->where + attempts_text(attempts) + " [" +
-                        std::string(to_string(exchange.error->kind)) + "]: " + exchange.error->message());
+                        std::string(to_string(exchange.error->kind)) +
+                        "]: " + exchange.error->message());
   if (!clause && !dead_letter) {
     exchange.error_exhausted = true;
     co_return;
@@ -227,7 +241,8 @@ async<> RoutePolicy::exhausted(Exchange& exchange, const Clause* clause, int64_t
   }
   // Camel swallows this; we keep the message with its source instead.
   Error kept = original;
-  kept.what += "; and the dead letter endpoint " + dead_letter->uri + " failed: " + exchange.error->what;
+  kept.what +=
+      "; and the dead letter endpoint " + dead_letter->uri + " failed: " + exchange.error->what;
   scope.log.error(scope.route, kept.what);
   exchange.fail(std::move(kept));
   exchange.error_exhausted = true;

@@ -1,6 +1,6 @@
-// What happens when a step fails: redelivery of that step, then the closest onException clause, then
-// the route's error handler (Camel's semantics, facts in docs/guide/errors). One policy per route;
-// owns the pipelines of its clauses. Shard thread only.
+// What happens when a step fails: redelivery of that step, then the closest onException clause,
+// then the route's error handler (Camel's semantics, facts in docs/guide/errors). One policy per
+// route; owns the pipelines of its clauses. Shard thread only.
 #pragma once
 
 #include <memory>
@@ -37,7 +37,8 @@ milliseconds redelivery_delay(const RedeliveryPolicy& policy, int64_t attempt, R
 void forget_redelivery(Exchange& exchange);
 
 // Options given in `config` over `base`. Reports a wrong delayPattern.
-RedeliveryPolicy redelivery_policy(const Config& config, RedeliveryPolicy base, Diagnostics& diagnostics);
+RedeliveryPolicy redelivery_policy(const Config& config, RedeliveryPolicy base,
+                                   Diagnostics& diagnostics);
 
 class RoutePolicy final : public ErrorPolicy {
  public:
@@ -64,7 +65,8 @@ class RoutePolicy final : public ErrorPolicy {
   // Some clause wants the message as the route received it.
   bool wants_original() const;
 
-  // Filled by the builder; nearest first: the route's own clauses, its configurations', the context's.
+  // Filled by the builder; nearest first: the route's own clauses, its configurations', the
+  // context's.
   std::vector<Clause> clauses;
   RedeliveryPolicy redelivery;
   std::optional<DeadLetter> dead_letter;

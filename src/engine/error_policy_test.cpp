@@ -58,7 +58,10 @@ class ErrorPolicyTest : public ::testing::Test {
     harness_.run(pipeline.run(batch, scope));
     return std::move(batch.front());
   }
-  milliseconds elapsed() { return std::chrono::duration_cast<milliseconds>(harness_.manual_clock.steady().time_since_epoch()); }
+  milliseconds elapsed() {
+    return std::chrono::duration_cast<milliseconds>(
+        harness_.manual_clock.steady().time_since_epoch());
+  }
 
   std::vector<Step> one() {
     std::vector<Step> out;
@@ -124,7 +127,8 @@ TEST(RedeliveryPolicyOptions, RefuseAPatternThatIsNone) {
     Diagnostics problems;
     StepSpec spec;
     spec.set("redeliveryPolicy.delayPattern", text);
-    const Config config = Config::validate(default_error_handler_spec(), spec.options, Location(), harness, problems);
+    const Config config =
+        Config::validate(default_error_handler_spec(), spec.options, Location(), harness, problems);
     redelivery_policy(config, {}, problems);
     EXPECT_TRUE(problems.has_errors()) << text;
   }
@@ -144,7 +148,8 @@ TEST_F(ErrorPolicyTest, RunsTheFailedStepAgainFromItsCopy) {
 TEST_F(ErrorPolicyTest, TheStepSeesTheCounterAndLaterStepsDoNot) {  // C49
   Value seen;
   step_ = Step(make_processor([&](Exchange& exchange) {
-    if (const Value* counter = exchange.message.headers.find("CamelRedeliveryCounter")) seen = *counter;
+    if (const Value* counter = exchange.message.headers.find("CamelRedeliveryCounter"))
+      seen = *counter;
     if (++attempts_ <= 2) exchange.fail(Error(ErrorKind::transient, "again"));
   }));
   policy_.redelivery.maximum_redeliveries = 3;

@@ -203,8 +203,8 @@ async<> RouteLoop::work(Worker* worker) {
   }
 }
 
-// While stopping, what has not begun goes back to its source, unless somebody waits for the answer or
-// nobody outside keeps it.
+// While stopping, what has not begun goes back to its source, unless somebody waits for the answer
+// or nobody outside keeps it.
 bool RouteLoop::gives_back(const Exchange& exchange) const {
   return stopping_ && !traits_.internal && exchange.pattern == ExchangePattern::in_only;
 }
@@ -218,7 +218,8 @@ void RouteLoop::finish(Exchange exchange, Outcome outcome) {
   std::deque<Exchange>& later = at->second;
   if (outcome != Outcome::done) {
     // Later exchanges of the key must not overtake: the source will give them again after this one.
-    for (Exchange& waiting : later) finished_.push_back(Receipt{std::move(waiting), Outcome::released});
+    for (Exchange& waiting : later)
+      finished_.push_back(Receipt{std::move(waiting), Outcome::released});
     later.clear();
   }
   if (later.empty()) {
@@ -252,8 +253,9 @@ async<> RouteLoop::settle(std::vector<Receipt> receipts) {
   }
   Result<void> settled = co_await consumer_->settle(std::move(receipts));
   if (!settled)
-    s_.log.warn(runner_.id(), "acknowledging to " + uri_ + " failed, the source will deliver again: " +
-                                  settled.error().message());
+    s_.log.warn(runner_.id(),
+                "acknowledging to " + uri_ +
+                    " failed, the source will deliver again: " + settled.error().message());
   in_flight_ -= count;
   changed_->ring();
 }

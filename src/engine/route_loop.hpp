@@ -21,13 +21,14 @@ struct LoopServices {
   Rng& rng;
   TaskGroup& tasks;
   StopSource& stop;
-  uint64_t& serial;                          // the engine's counter of exchanges
-  std::function<void(const Error&)> fatal;   // the source can never work: the engine must end
+  uint64_t& serial;                         // the engine's counter of exchanges
+  std::function<void(const Error&)> fatal;  // the source can never work: the engine must end
 };
 
 class RouteLoop {
  public:
-  RouteLoop(LoopServices services, RouteRunner& runner, std::unique_ptr<Consumer> consumer, std::string uri);
+  RouteLoop(LoopServices services, RouteRunner& runner, std::unique_ptr<Consumer> consumer,
+            std::string uri);
 
   // Until stop() and everything in flight is settled; then the consumer is closed.
   async<> run();
@@ -70,7 +71,8 @@ class RouteLoop {
 
   // Worker pool.
   std::deque<Exchange> ready_;
-  std::unordered_map<std::string, std::deque<Exchange>> by_key_;  // a key in flight -> its later ones
+  std::unordered_map<std::string, std::deque<Exchange>>
+      by_key_;  // a key in flight -> its later ones
   std::vector<std::unique_ptr<Worker>> workers_;
   std::vector<Receipt> finished_;
   bool settling_ = false;

@@ -16,7 +16,7 @@ using testing::Harness;
 struct Source {
   ConsumerTraits traits;
   std::deque<Result<Batch>> polls;
-  std::deque<Result<void>> opens;  // empty: opening works
+  std::deque<Result<void>> opens;    // empty: opening works
   std::vector<std::string> settled;  // "body:outcome"
   int opened = 0, closed = 0, stops = 0;
   bool stopped = false;
@@ -46,7 +46,8 @@ class FakeConsumer final : public Consumer {
     co_return answer;
   }
   async<Result<Batch>> poll(size_t) override {
-    while (source_.polls.empty() && !source_.stopped) co_await source_.alarm->wait(milliseconds::max());
+    while (source_.polls.empty() && !source_.stopped)
+      co_await source_.alarm->wait(milliseconds::max());
     if (source_.stopped && (!source_.traits.internal || source_.polls.empty())) co_return Batch();
     Result<Batch> out = std::move(source_.polls.front());
     source_.polls.pop_front();
@@ -54,7 +55,9 @@ class FakeConsumer final : public Consumer {
   }
   async<Result<void>> settle(std::vector<Receipt> receipts) override {
     for (const Receipt& receipt : receipts) {
-      const char* outcome = receipt.outcome == Outcome::done ? "done" : receipt.outcome == Outcome::failed ? "failed" : "released";
+      const char* outcome = receipt.outcome == Outcome::done     ? "done"
+                            : receipt.outcome == Outcome::failed ? "failed"
+                                                                 : "released";
       source_.settled.push_back(receipt.exchange.message.body.to_text() + ":" + outcome);
     }
     co_return source_.settle_answer;
@@ -108,9 +111,15 @@ class RouteLoopTest : public ::testing::Test {
     std::vector<Step> steps;
     steps.push_back(std::move(step));
     runner_.set_body(std::make_unique<Pipeline>(std::move(steps)), nullptr);
-    LoopServices services{harness_.manual_clock, harness_.captured, harness_.rng(), tasks_, stop_, serial_,
+    LoopServices services{harness_.manual_clock,
+                          harness_.captured,
+                          harness_.rng(),
+                          tasks_,
+                          stop_,
+                          serial_,
                           [this](const Error& error) { fatal_ = error.what; }};
-    loop_ = std::make_unique<RouteLoop>(std::move(services), runner_, std::make_unique<FakeConsumer>(source_), "fake:x");
+    loop_ = std::make_unique<RouteLoop>(std::move(services), runner_,
+                                        std::make_unique<FakeConsumer>(source_), "fake:x");
     tasks_.spawn("loop", loop_->run());
     harness_.settle();
   }
@@ -181,6 +190,7 @@ TEST_F(RouteLoopTest, RunsAPolledBatchTogetherWhenNoStepWaits) {
       ++calls_;
       exchanges_ += batch.size();
     }
+
    private:
     size_t& calls_;
     size_t& exchanges_;

@@ -1,5 +1,5 @@
-// The compiled body of one route: its pipeline, its error policy and its counters. Used by the route
-// loop (pull sources) and by inline callers (direct). Shard thread only.
+// The compiled body of one route: its pipeline, its error policy and its counters. Used by the
+// route loop (pull sources) and by inline callers (direct). Shard thread only.
 #pragma once
 
 #include <memory>

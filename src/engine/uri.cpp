@@ -31,7 +31,8 @@ std::string decode(std::string_view text) {
   for (size_t i = 0; i < text.size(); ++i) {
     if (text[i] == '+') {
       out += ' ';
-    } else if (text[i] == '%' && i + 2 < text.size() && hex(text[i + 1]) >= 0 && hex(text[i + 2]) >= 0) {
+    } else if (text[i] == '%' && i + 2 < text.size() && hex(text[i + 1]) >= 0 &&
+               hex(text[i + 2]) >= 0) {
       out += static_cast<char>(hex(text[i + 1]) * 16 + hex(text[i + 2]));
       i += 2;
     } else {
@@ -47,7 +48,8 @@ size_t value_end(std::string_view text, size_t at, bool& raw) {
   raw = rest.starts_with("RAW(") || rest.starts_with("RAW{");
   if (raw) {
     const char close = rest[3] == '(' ? ')' : '}';
-    for (size_t end = text.find(close, at); end != std::string_view::npos; end = text.find(close, end + 1))
+    for (size_t end = text.find(close, at); end != std::string_view::npos;
+         end = text.find(close, end + 1))
       if (end + 1 == text.size() || text[end + 1] == '&') return end + 1;
     raw = false;
   }
@@ -70,7 +72,8 @@ EndpointUri split_uri(std::string_view text) {
   out.target = target;
   const size_t colon = target.find(':');
   out.scheme = target.substr(0, colon);
-  std::string_view path = colon == std::string_view::npos ? std::string_view() : target.substr(colon + 1);
+  std::string_view path =
+      colon == std::string_view::npos ? std::string_view() : target.substr(colon + 1);
   if (path.starts_with("//")) path.remove_prefix(2);
   out.path = path;
   if (question == std::string_view::npos) return out;
@@ -79,7 +82,8 @@ EndpointUri split_uri(std::string_view text) {
   while (at < text.size()) {
     const size_t equals = text.find_first_of("=&", at);
     if (equals == std::string_view::npos || text[equals] == '&') {
-      const std::string_view flag = text.substr(at, equals == std::string_view::npos ? equals : equals - at);
+      const std::string_view flag =
+          text.substr(at, equals == std::string_view::npos ? equals : equals - at);
       if (!flag.empty()) out.query.emplace_back(decode(flag), "");
       if (equals == std::string_view::npos) break;
       at = equals + 1;
@@ -90,7 +94,8 @@ EndpointUri split_uri(std::string_view text) {
     bool raw = false;
     const size_t end = value_end(text, equals + 1, raw);
     const std::string_view value = text.substr(equals + 1, end - equals - 1);
-    out.query.emplace_back(decode(name), raw ? std::string(value.substr(4, value.size() - 5)) : decode(value));
+    out.query.emplace_back(decode(name),
+                           raw ? std::string(value.substr(4, value.size() - 5)) : decode(value));
     at = end + 1;
   }
   return out;

@@ -25,7 +25,8 @@ std::vector<int> BucketLease::serving() const {
 }
 
 int BucketLease::held() const {
-  return static_cast<int>(std::ranges::count_if(held_, [](const Bucket& b) { return b.token != 0; }));
+  return static_cast<int>(
+      std::ranges::count_if(held_, [](const Bucket& b) { return b.token != 0; }));
 }
 
 LeaseRequest BucketLease::request(const std::array<int, kLeaseBuckets>& load) {
@@ -50,7 +51,8 @@ std::vector<int> BucketLease::granted(const LeaseAnswer& answer, SteadyTime now)
   relays_ = std::max(1, answer.relays);
   std::array<int64_t, kLeaseBuckets> tokens{};
   for (const Holding& holding : answer.held)
-    if (holding.bucket >= 0 && holding.bucket < kLeaseBuckets) tokens[at(holding.bucket)] = holding.token;
+    if (holding.bucket >= 0 && holding.bucket < kLeaseBuckets)
+      tokens[at(holding.bucket)] = holding.token;
 
   std::vector<int> lost;
   for (int bucket = 0; bucket < kLeaseBuckets; ++bucket) {
@@ -64,7 +66,8 @@ std::vector<int> BucketLease::granted(const LeaseAnswer& answer, SteadyTime now)
   const milliseconds third = duration_ / 3;
   due_ = now + (held() < share() ? std::min(third, kClaimRetry) : third);
   // A surplus is given back at once, not at the next renewal.
-  if (held() > share() && std::ranges::none_of(held_, [](const Bucket& b) { return b.draining; })) due_ = now;
+  if (held() > share() && std::ranges::none_of(held_, [](const Bucket& b) { return b.draining; }))
+    due_ = now;
   return lost;
 }
 

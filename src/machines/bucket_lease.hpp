@@ -1,8 +1,8 @@
-// Which hash buckets of one resource this relay may serve. Buckets are leased for a time and carry a
-// fencing token that grows with every change of hands; several relays share them evenly by giving
-// back their surplus. Pure: the shell executes the requests, the database's clock judges expiry, and
-// this side stops early by its own steady clock. Owned by the machine that works under the lease.
-// Pattern: Lease with Fencing Token.
+// Which hash buckets of one resource this relay may serve. Buckets are leased for a time and carry
+// a fencing token that grows with every change of hands; several relays share them evenly by giving
+// back their surplus. Pure: the shell executes the requests, the database's clock judges expiry,
+// and this side stops early by its own steady clock. Owned by the machine that works under the
+// lease. Pattern: Lease with Fencing Token.
 #pragma once
 
 #include <array>
@@ -29,9 +29,9 @@ struct LeaseRequest {
 };
 
 struct LeaseAnswer {
-  bool ok = false;             // false: the trip failed, nothing is known
-  SteadyTime asked{};          // before the trip began
-  std::vector<Holding> held;   // renewed and claimed
+  bool ok = false;            // false: the trip failed, nothing is known
+  SteadyTime asked{};         // before the trip began
+  std::vector<Holding> held;  // renewed and claimed
   int relays = 1;
 };
 
@@ -57,8 +57,8 @@ class BucketLease {
 
   // What to ask now. `load` counts the rows of each bucket that are still under way.
   LeaseRequest request(const std::array<int, kLeaseBuckets>& load);
-  // Takes the answer in; returns the buckets that we held before and no longer hold (or hold under a
-  // new token, which is the same for rows under way).
+  // Takes the answer in; returns the buckets that we held before and no longer hold (or hold under
+  // a new token, which is the same for rows under way).
   std::vector<int> granted(const LeaseAnswer& answer, SteadyTime now);
   void retry_at(SteadyTime at) { due_ = at; }
   // Everything given back.

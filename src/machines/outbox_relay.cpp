@@ -50,7 +50,8 @@ void OutboxRelay::on(relay::Take take, SteadyTime now, RelayEffects& out) {
     buffer_.pop_front();
     if (!row.key.empty()) {
       const auto mine = taken.find(row.key);
-      const bool busy = mine == taken.end() ? keys_in_flight_.contains(row.key) : mine->second >= key_max;
+      const bool busy =
+          mine == taken.end() ? keys_in_flight_.contains(row.key) : mine->second >= key_max;
       if (busy) {
         kept.push_back(std::move(row));
         continue;
@@ -60,7 +61,8 @@ void OutboxRelay::on(relay::Take take, SteadyTime now, RelayEffects& out) {
     }
     const std::optional<int64_t> token = lease_.token(row.bucket);
     DROM_ASSERT(token);
-    const auto [at, is_new] = in_flight_.emplace(row.id, InFlight{row.bucket, *token, row.attempts, row.key});
+    const auto [at, is_new] =
+        in_flight_.emplace(row.id, InFlight{row.bucket, *token, row.attempts, row.key});
     DROM_ASSERT(is_new);
     ++load_[static_cast<size_t>(row.bucket)];
     out.rows.push_back(std::move(row));
@@ -109,9 +111,7 @@ void OutboxRelay::settle(relay::Settled settled, SteadyTime now) {
       if (!after_failure && !stopping_) pause(policy_.poll_min, now);
       return;
     }
-    case relay::Fate::failed:
-      fail(std::move(settled), std::move(row), now);
-      return;
+    case relay::Fate::failed: fail(std::move(settled), std::move(row), now); return;
   }
 }
 
@@ -136,14 +136,16 @@ void OutboxRelay::fail(relay::Settled settled, InFlight row, SteadyTime now) {
   mark.key = std::move(row.key);
   const bool spent = policy_.attempts_max > 0 && mark.attempts >= policy_.attempts_max;
   if ((spent || never_works(settled.kind)) && policy_.on_exhausted != OnExhausted::block) {
-    mark.to = policy_.on_exhausted == OnExhausted::park ? FailedMark::To::parked : FailedMark::To::dead;
+    mark.to =
+        policy_.on_exhausted == OnExhausted::park ? FailedMark::To::parked : FailedMark::To::dead;
   } else {
     mark.delay = policy_.retry.delay(mark.attempts, settled.dice);
     if (settled.retry_after) mark.delay = std::max(mark.delay, *settled.retry_after);
   }
   if (sent_.empty() && failed_.empty()) marks_since_ = now;
   failed_.push_back(std::move(mark));
-  if (now >= pause_until_) probing_ = false;  // an answer, if not the one we like: the target is there
+  if (now >= pause_until_)
+    probing_ = false;  // an answer, if not the one we like: the target is there
 }
 
 void OutboxRelay::pause(milliseconds duration, SteadyTime now) {
@@ -183,8 +185,9 @@ void OutboxRelay::on(LeaseAnswer answer, SteadyTime now, RelayEffects&) {
 // The bucket has changed hands: its next owner starts from what the database says, so do we.
 void OutboxRelay::forget_bucket(int bucket) {
   std::erase_if(buffer_, [&](const RelayRow& row) { return row.bucket == bucket; });
-  const size_t marks = std::erase_if(sent_, [&](const SentMark& mark) { return mark.bucket == bucket; }) +
-                       std::erase_if(failed_, [&](const FailedMark& mark) { return mark.bucket == bucket; });
+  const size_t marks =
+      std::erase_if(sent_, [&](const SentMark& mark) { return mark.bucket == bucket; }) +
+      std::erase_if(failed_, [&](const FailedMark& mark) { return mark.bucket == bucket; });
   load_[static_cast<size_t>(bucket)] -= static_cast<int>(marks);
 }
 
@@ -308,7 +311,8 @@ void OutboxRelay::plan(SteadyTime now, RelayEffects& out) {
     start_data(std::move(trip), now, out);
     return;
   }
-  if (policy_.purge_max > 0 && !stopping_ && now >= purge_at_ && lease_.valid(now) && lease_.serves(0)) {
+  if (policy_.purge_max > 0 && !stopping_ && now >= purge_at_ && lease_.valid(now) &&
+      lease_.serves(0)) {
     DataTrip trip;
     trip.purge = policy_.purge_max;
     start_data(std::move(trip), now, out);

@@ -1,6 +1,7 @@
-// All decisions of an outbox relay that could lose, double or reorder a row: what to read, hand out,
-// mark, retry, give up, and when. Pure: events in, effects out; the shell (connectors/outbox) talks
-// to the database and to the engine. One per consumer; no clock, no randomness, no I/O of its own.
+// All decisions of an outbox relay that could lose, double or reorder a row: what to read, hand
+// out, mark, retry, give up, and when. Pure: events in, effects out; the shell (connectors/outbox)
+// talks to the database and to the engine. One per consumer; no clock, no randomness, no I/O of its
+// own.
 //
 // Invariants:
 // - A row counts as sent only when the route has settled it as done and the database took the mark.
@@ -42,10 +43,10 @@ struct RelayPolicy {
   Backoff retry;
   OnExhausted on_exhausted = OnExhausted::skip;
   milliseconds lease{10'000};
-  milliseconds poll_min{50};    // between reads that find nothing, growing to poll_max
+  milliseconds poll_min{50};  // between reads that find nothing, growing to poll_max
   milliseconds poll_max{1000};
   Backoff pause{milliseconds(200), 2, milliseconds(30'000), 0.2};  // the target is not reachable
-  size_t purge_max = 0;         // sent rows deleted in one go when too old; 0 = never
+  size_t purge_max = 0;  // sent rows deleted in one go when too old; 0 = never
 };
 
 struct RelayRow {
@@ -76,8 +77,8 @@ struct SettledAll {
   std::vector<Settled> rows;
 };
 struct DataAnswer {
-  bool ok = false;            // false: the transaction did not happen, or nobody knows
-  size_t refused = 0;         // marks that changed nothing
+  bool ok = false;     // false: the transaction did not happen, or nobody knows
+  size_t refused = 0;  // marks that changed nothing
   std::vector<RelayRow> rows;
   size_t purged = 0;
 };
@@ -86,8 +87,8 @@ struct Stop {};
 struct Abandon {};
 }  // namespace relay
 
-using RelayEvent = std::variant<relay::Tick, relay::Woken, relay::Take, relay::SettledAll, LeaseAnswer,
-                                relay::DataAnswer, relay::Stop, relay::Abandon>;
+using RelayEvent = std::variant<relay::Tick, relay::Woken, relay::Take, relay::SettledAll,
+                                LeaseAnswer, relay::DataAnswer, relay::Stop, relay::Abandon>;
 
 // Effects.
 struct SentMark {
@@ -129,9 +130,9 @@ struct ReleaseTrip {};  // give back all buckets, leave the circle of relays
 struct RelayEffects {
   // Starts now; its answer is the next LeaseAnswer or DataAnswer. Never two at once.
   std::variant<std::monostate, LeaseRequest, DataTrip, ReleaseTrip> trip;
-  std::vector<RelayRow> rows;  // the answer to Take, in the order to be sent
-  bool ready = false;          // a Take may find something
-  bool finished = false;       // stopped, everything settled, marked and given back
+  std::vector<RelayRow> rows;              // the answer to Take, in the order to be sent
+  bool ready = false;                      // a Take may find something
+  bool finished = false;                   // stopped, everything settled, marked and given back
   SteadyTime wake_at = SteadyTime::max();  // the next Tick
 };
 
@@ -189,7 +190,7 @@ class OutboxRelay {
   SteadyTime marks_since_{};
 
   Trip trip_ = Trip::none;
-  DataTrip under_way_;  // the marks of the trip, in case it fails
+  DataTrip under_way_;        // the marks of the trip, in case it fails
   bool read_around_ = false;  // the last read left out keys under way
   bool news_ = false;         // woken during a read
   int database_failures_ = 0;

@@ -1,7 +1,7 @@
 // Runs the relay machine against a model of the database, with several relays, writers that commit
-// in any order, targets that fail, processes that die or freeze at every point, on virtual time from
-// a seed. At the end: nothing lost, every key in order, duplicates only where a crash, a freeze or a
-// failure explains them.
+// in any order, targets that fail, processes that die or freeze at every point, on virtual time
+// from a seed. At the end: nothing lost, every key in order, duplicates only where a crash, a
+// freeze or a failure explains them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -115,7 +115,8 @@ struct Model {
       if (!r.visible || r.status != "due") continue;
       const bool held_back = r.next_attempt && *r.next_attempt > now;
       const bool skip = held_back || (!r.key.empty() && waiting.contains(r.key)) ||
-                        std::ranges::count(read.busy_keys, r.key) || std::ranges::count(read.busy_ids, id) ||
+                        std::ranges::count(read.busy_keys, r.key) ||
+                        std::ranges::count(read.busy_ids, id) ||
                         (!read.all_buckets && !std::ranges::count(read.buckets, r.bucket));
       if (held_back) waiting.insert(r.key);
       if (skip) continue;
@@ -141,7 +142,9 @@ struct Process {
   std::string owner;
   std::unique_ptr<OutboxRelay> relay;
   SteadyTime wake_at{};
-  std::optional<std::pair<SteadyTime, std::variant<std::monostate, LeaseRequest, DataTrip, ReleaseTrip>>> trip;
+  std::optional<
+      std::pair<SteadyTime, std::variant<std::monostate, LeaseRequest, DataTrip, ReleaseTrip>>>
+      trip;
   SteadyTime trip_asked{};
   std::map<std::string, std::deque<int64_t>> queues;  // per key, or per row without one
   std::map<std::string, SteadyTime> busy_until;
@@ -172,7 +175,8 @@ class Simulation {
       commit(now_ >= chaos_ends);
       if (chaos) hurt();
       target_down_ = chaos && (target_down_ ? !dice_.chance(10) : dice_.chance(2));
-      for (size_t i = 0; i < processes_.size(); ++i) turn(*processes_[i], chaos);  // a turn may start one
+      for (size_t i = 0; i < processes_.size(); ++i)
+        turn(*processes_[i], chaos);  // a turn may start one
       now_ += milliseconds(dice_.between(1, 15));
       if (now_ > chaos_ends && done()) break;
     }
@@ -206,15 +210,18 @@ class Simulation {
     std::erase_if(uncommitted_, [&](int64_t id) {
       StoredRow& row = model_.rows.at(id);
       const bool now = all || (!held.contains(row.key) && dice_.chance(40));
-      if (now) row.visible = true;
-      else if (!row.key.empty()) held.insert(row.key);
+      if (now)
+        row.visible = true;
+      else if (!row.key.empty())
+        held.insert(row.key);
       return now;
     });
   }
 
   void hurt() {
     if (processes_.empty() || dice_.chance(85)) return;
-    const size_t victim = static_cast<size_t>(dice_.between(0, static_cast<int64_t>(processes_.size()) - 1));
+    const size_t victim =
+        static_cast<size_t>(dice_.between(0, static_cast<int64_t>(processes_.size()) - 1));
     Process& process = *processes_[victim];
     if (dice_.chance(40)) {  // kill -9, and a new one
       ++crashes_;
@@ -238,7 +245,8 @@ class Simulation {
     }
     for (RelayRow& row : effects.rows) {
       const std::string lane = row.key.empty() ? "#" + std::to_string(row.id) : row.key;
-      if (process.queues[lane].empty()) process.busy_until[lane] = now_ + milliseconds(dice_.between(0, 60));
+      if (process.queues[lane].empty())
+        process.busy_until[lane] = now_ + milliseconds(dice_.between(0, 60));
       process.queues[lane].push_back(row.id);
     }
     if (effects.finished) process.frozen_until = SteadyTime::max();
@@ -324,8 +332,9 @@ class Simulation {
   }
 
   bool done() const {
-    return uncommitted_.empty() &&
-           std::ranges::all_of(model_.rows, [](const auto& r) { return r.second.status == "sent"; });
+    return uncommitted_.empty() && std::ranges::all_of(model_.rows, [](const auto& r) {
+             return r.second.status == "sent";
+           });
   }
 
   void check() {
@@ -334,7 +343,8 @@ class Simulation {
     for (const Delivery& delivery : delivered_) {
       const StoredRow& row = model_.rows.at(delivery.id);
       if (times[delivery.id]++ > 0 || row.key.empty()) continue;
-      EXPECT_EQ(row.seq, reached[row.key] + 1) << "row " << delivery.id << " of " << row.key << " overtook";
+      EXPECT_EQ(row.seq, reached[row.key] + 1)
+          << "row " << delivery.id << " of " << row.key << " overtook";
       reached[row.key] = row.seq;
     }
     size_t duplicates = 0;

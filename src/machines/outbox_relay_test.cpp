@@ -280,8 +280,10 @@ TEST(OutboxRelay, IdlePollingSlowsDownUntilWoken) {
   for (int i = 0; i < 8; ++i) {
     b.now = b.last.wake_at;
     b.step(relay::Tick());
-    if (b.reads()) b.answer({});
-    else b.grant();
+    if (b.reads())
+      b.answer({});
+    else
+      b.grant();
   }
   EXPECT_LE(b.last.wake_at, b.now + milliseconds(1000));
   b.step(relay::Woken());

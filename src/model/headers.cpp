@@ -43,7 +43,8 @@ void Headers::append(std::string name, Value value) {
 }
 
 bool Headers::erase(std::string_view name) {
-  return std::erase_if(entries_, [&](const Entry& entry) { return iequals(entry.first, name); }) > 0;
+  return std::erase_if(entries_, [&](const Entry& entry) { return iequals(entry.first, name); }) >
+         0;
 }
 
 bool has_header_injection(std::string_view text) {
@@ -51,10 +52,11 @@ bool has_header_injection(std::string_view text) {
 }
 
 bool is_engine_header(std::string_view name) {
-  if (starts_with_ignoring_case(name, "Camel") || starts_with_ignoring_case(name, "org.apache.camel"))
+  if (starts_with_ignoring_case(name, "Camel") ||
+      starts_with_ignoring_case(name, "org.apache.camel"))
     return true;
-  for (const std::string_view prefix :
-       {"drom.", "kafka.", "rabbitmq.", "amqp.", "redis.", "nats.", "outbox.", "http.", "file.", "sql."})
+  for (const std::string_view prefix : {"drom.", "kafka.", "rabbitmq.", "amqp.", "redis.", "nats.",
+                                        "outbox.", "http.", "file.", "sql."})
     if (starts_with_ignoring_case(name, prefix)) return true;
   return false;
 }

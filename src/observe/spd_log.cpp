@@ -23,7 +23,8 @@ spdlog::level::level_enum to_spd(LogLevel level) {
 class SpdLog final : public Log {
  public:
   SpdLog(LogLevel level, LogFormat format)
-      : logger_("drom", std::make_shared<spdlog::sinks::ansicolor_stderr_sink_mt>()), format_(format) {
+      : logger_("drom", std::make_shared<spdlog::sinks::ansicolor_stderr_sink_mt>()),
+        format_(format) {
     logger_.set_level(to_spd(level));
     logger_.set_pattern(format == LogFormat::json ? "%v" : "%Y-%m-%dT%H:%M:%S.%eZ %^%-5l%$ %v",
                         spdlog::pattern_time_type::utc);

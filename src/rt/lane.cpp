@@ -51,7 +51,9 @@ class LaneActivity final : public asio::execution_context::service {
 
 class CountedCall {
  public:
-  explicit CountedCall(asio::io_context& io) : activity_(asio::use_service<LaneActivity>(io)) { ++activity_.calls; }
+  explicit CountedCall(asio::io_context& io) : activity_(asio::use_service<LaneActivity>(io)) {
+    ++activity_.calls;
+  }
   ~CountedCall() { --activity_.calls; }
   CountedCall(const CountedCall&) = delete;
 
@@ -61,7 +63,9 @@ class CountedCall {
 
 }  // namespace
 
-size_t lane_calls_in_flight(asio::io_context& shard) { return asio::use_service<LaneActivity>(shard).calls; }
+size_t lane_calls_in_flight(asio::io_context& shard) {
+  return asio::use_service<LaneActivity>(shard).calls;
+}
 
 struct Lane::State {
   // Either a job that somebody waits for, or work alone.

@@ -20,8 +20,8 @@ class io_context;
 
 namespace drom {
 
-// Calls of this shard that lanes have not answered yet: virtual time must not move while real work is under
-// way. Shard thread.
+// Calls of this shard that lanes have not answered yet: virtual time must not move while real work
+// is under way. Shard thread.
 size_t lane_calls_in_flight(boost::asio::io_context& shard);
 
 class Lane {

@@ -21,7 +21,8 @@ struct ManualClock::State {
   struct Listed {
     State& state;
     std::list<Sleeper*>::iterator at;
-    Listed(State& s, Sleeper& sleeper) : state(s), at(s.sleepers.insert(s.sleepers.end(), &sleeper)) {}
+    Listed(State& s, Sleeper& sleeper)
+        : state(s), at(s.sleepers.insert(s.sleepers.end(), &sleeper)) {}
     Listed(const Listed&) = delete;
     ~Listed() { state.sleepers.erase(at); }
   };
@@ -88,7 +89,8 @@ std::optional<milliseconds> ManualClock::next_due() const {
   std::optional<milliseconds> out;
   for (const State::Sleeper* sleeper : state_->sleepers) {
     if (!sleeper->due) continue;
-    const auto left = std::max(milliseconds(0), std::chrono::ceil<milliseconds>(*sleeper->due - steady()));
+    const auto left =
+        std::max(milliseconds(0), std::chrono::ceil<milliseconds>(*sleeper->due - steady()));
     if (!out || left < *out) out = left;
   }
   return out;

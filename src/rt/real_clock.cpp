@@ -57,6 +57,8 @@ class RealClock final : public Clock {
 
 }  // namespace
 
-std::unique_ptr<Clock> make_real_clock(asio::io_context& io) { return std::make_unique<RealClock>(io); }
+std::unique_ptr<Clock> make_real_clock(asio::io_context& io) {
+  return std::make_unique<RealClock>(io);
+}
 
 }  // namespace drom

@@ -36,7 +36,8 @@ void TaskGroup::spawn(std::string name, async<> work) {
     state->signals.erase(at);
     state->alarm->ring();
   };
-  asio::co_spawn(state_->io, std::move(work), asio::bind_cancellation_slot(at->slot(), std::move(ended)));
+  asio::co_spawn(state_->io, std::move(work),
+                 asio::bind_cancellation_slot(at->slot(), std::move(ended)));
 }
 
 bool TaskGroup::empty() const { return state_->signals.empty(); }

@@ -5,11 +5,12 @@ namespace drom {
 Result<TransactionResource*> UnitOfWork::joined(const void* source, const std::string& name) const {
   if (!resource_) return static_cast<TransactionResource*>(nullptr);
   if (source == source_) return resource_.get();
-  return Error(ErrorKind::config,
-               "the transaction belongs to data source '" + name_ + "' and cannot include '" + name +
-                   "' as well",
-               "two databases cannot commit together: keep the steps of one transacted block on one "
-               "data source and reach the other through an outbox");
+  return Error(
+      ErrorKind::config,
+      "the transaction belongs to data source '" + name_ + "' and cannot include '" + name +
+          "' as well",
+      "two databases cannot commit together: keep the steps of one transacted block on one "
+      "data source and reach the other through an outbox");
 }
 
 void UnitOfWork::enlist(const void* source, std::string name,

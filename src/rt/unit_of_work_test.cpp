@@ -13,7 +13,8 @@ using Journal = std::vector<std::string>;
 
 class FakeTransaction final : public TransactionResource {
  public:
-  FakeTransaction(Journal& journal, Result<void> answer) : journal_(journal), answer_(std::move(answer)) {}
+  FakeTransaction(Journal& journal, Result<void> answer)
+      : journal_(journal), answer_(std::move(answer)) {}
   async<Result<void>> commit() override {
     journal_.push_back("commit");
     co_return answer_;
@@ -73,7 +74,8 @@ TEST(UnitOfWork, CommitsFirstThenTellsThenSends) {
 TEST(UnitOfWork, SendsNothingWhenTheCommitFails) {
   Journal journal;
   UnitOfWork unit;
-  unit.enlist(&journal, "orders", std::make_unique<FakeTransaction>(journal, Error(ErrorKind::transient, "deadlock")));
+  unit.enlist(&journal, "orders",
+              std::make_unique<FakeTransaction>(journal, Error(ErrorKind::transient, "deadlock")));
   unit.defer(std::make_unique<FakeSend>(journal, "send"));
   unit.on_commit([&] { journal.push_back("told"); });
   EXPECT_EQ(commit(unit).error().what, "deadlock");

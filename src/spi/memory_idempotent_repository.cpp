@@ -10,8 +10,8 @@
 namespace drom {
 namespace {
 
-// Claimed keys belong to exchanges that are on their way and are never evicted: forgetting one would
-// let a second delivery of the same message run beside the first.
+// Claimed keys belong to exchanges that are on their way and are never evicted: forgetting one
+// would let a second delivery of the same message run beside the first.
 class KeyTable {
  public:
   explicit KeyTable(size_t size_max) : size_max_(size_max) {}
@@ -22,9 +22,10 @@ class KeyTable {
       return false;
     }
     if (index_.size() >= size_max_ && !evict_one())
-      return Error(ErrorKind::transient,
-                   "all " + std::to_string(size_max_) + " keys of the idempotent repository are in use",
-                   "raise cacheSize above the number of messages on their way at once");
+      return Error(
+          ErrorKind::transient,
+          "all " + std::to_string(size_max_) + " keys of the idempotent repository are in use",
+          "raise cacheSize above the number of messages on their way at once");
     claimed_.push_back(Entry{std::move(key), owner, false});
     const auto entry = std::prev(claimed_.end());
     index_.emplace(entry->key, entry);
@@ -64,7 +65,7 @@ class KeyTable {
 
   size_t size_max_;
   std::list<Entry> claimed_;
-  std::list<Entry> confirmed_;  // seen longest ago first
+  std::list<Entry> confirmed_;                            // seen longest ago first
   std::unordered_map<std::string_view, Position> index_;  // views into the entries
 };
 
@@ -114,8 +115,7 @@ class MemoryIdempotentRepository final : public IdempotentRepository {
       table_->confirm(full, exchange.serial);
       co_return Result<void>();
     }
-    const auto pending =
-        std::make_shared<PendingConfirm>(table_, std::move(full), exchange.serial);
+    const auto pending = std::make_shared<PendingConfirm>(table_, std::move(full), exchange.serial);
     exchange.unit->on_commit([pending] { pending->commit(); });
     co_return Result<void>();
   }

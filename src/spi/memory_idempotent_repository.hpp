@@ -1,6 +1,6 @@
-// The in-memory idempotent repository: forgets at restart, holds a bounded number of keys, drops the
-// one that was seen longest ago. A key is first claimed by an exchange, then confirmed, or given
-// free when the exchange fails or its unit of work rolls back. Shard thread.
+// The in-memory idempotent repository: forgets at restart, holds a bounded number of keys, drops
+// the one that was seen longest ago. A key is first claimed by an exchange, then confirmed, or
+// given free when the exchange fails or its unit of work rolls back. Shard thread.
 #pragma once
 
 #include <memory>

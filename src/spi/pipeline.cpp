@@ -56,7 +56,8 @@ class FunctionProcessor final : public Processor {
     } catch (const std::exception& e) {
       exchange.fail(Error(ErrorKind::bug, std::string("the processor threw: ") + e.what()));
     } catch (...) {
-      exchange.fail(Error(ErrorKind::bug, "the processor threw something that is no std::exception"));
+      exchange.fail(
+          Error(ErrorKind::bug, "the processor threw something that is no std::exception"));
     }
   }
   ProcessFunction function_;

@@ -11,16 +11,19 @@ ConfigSpec sqlite_spec() {
   spec.name = "drom.sqlite";
   spec.title = "SQLite data source";
   spec.doc =
-      "One SQLite file as a data source: one connection writes, a few others read beside it. Use it for "
+      "One SQLite file as a data source: one connection writes, a few others read beside it. Use "
+      "it for "
       "programs on one machine; the outbox and the inbox work in it as they do in PostgreSQL.";
   spec.options = {
       {.name = "file",
-       .doc = "The database file; it and its folder are created when missing, :memory: keeps nothing.",
+       .doc =
+           "The database file; it and its folder are created when missing, :memory: keeps nothing.",
        .example = "./data/orders.db",
        .required = true},
       {.name = "synchronous",
        .type = OptionType::enumeration,
-       .doc = "How hard a commit is pressed to disk; below FULL a power loss may undo the last commits.",
+       .doc = "How hard a commit is pressed to disk; below FULL a power loss may undo the last "
+              "commits.",
        .fallback = "FULL",
        .values = {"OFF", "NORMAL", "FULL", "EXTRA"}},
       {.name = "busyTimeout",
@@ -43,7 +46,8 @@ ConfigSpec sqlite_spec() {
       "      type: drom.sqlite\n"
       "      properties:\n"
       "        file: ./data/orders.db\n"
-      "        init: CREATE TABLE IF NOT EXISTS orders (id INTEGER PRIMARY KEY, item TEXT NOT NULL)\n";
+      "        init: CREATE TABLE IF NOT EXISTS orders (id INTEGER PRIMARY KEY, item TEXT NOT "
+      "NULL)\n";
   return spec;
 }
 
@@ -57,12 +61,14 @@ SqliteOptions common_options(const std::string& name, std::string file, const Co
   return options;
 }
 
-Result<void> make_sqlite_bean(const std::string& name, const Config& config, BuildContext& context) {
+Result<void> make_sqlite_bean(const std::string& name, const Config& config,
+                              BuildContext& context) {
   SqliteOptions options = common_options(name, config.text("file"), config);
   options.synchronous = config.text("synchronous");
   options.busy_timeout = config.duration("busyTimeout");
   options.readers = static_cast<size_t>(config.integer("readers"));
-  bind_database(name, make_sqlite(std::move(options), context.io(), context.clock(), context.log()), context);
+  bind_database(name, make_sqlite(std::move(options), context.io(), context.clock(), context.log()),
+                context);
   return {};
 }
 
@@ -71,11 +77,16 @@ ConfigSpec jdbc_spec() {
   spec.name = "drom.jdbc";
   spec.title = "Data source with a JDBC url";
   spec.doc =
-      "A data source as Java programs declare it: the url picks SQLite or PostgreSQL. Use it to keep the "
+      "A data source as Java programs declare it: the url picks SQLite or PostgreSQL. Use it to "
+      "keep the "
       "bean of a Camel route file; new files say drom.sqlite or drom.postgres.";
   spec.options = {
-      {.name = "jdbcUrl", .doc = "The url, as HikariCP calls it.", .example = "jdbc:postgresql://localhost:5432/shop"},
-      {.name = "url", .doc = "The url, as Commons DBCP calls it.", .example = "jdbc:sqlite:./data/shop.db"},
+      {.name = "jdbcUrl",
+       .doc = "The url, as HikariCP calls it.",
+       .example = "jdbc:postgresql://localhost:5432/shop"},
+      {.name = "url",
+       .doc = "The url, as Commons DBCP calls it.",
+       .example = "jdbc:sqlite:./data/shop.db"},
       {.name = "username", .doc = "The database user (PostgreSQL)."},
       {.name = "password", .doc = "The password of the user (PostgreSQL).", .secret = true},
       {.name = "driverClassName", .doc = "The Java driver; the url alone decides here."},
@@ -126,7 +137,8 @@ std::vector<OptionSpec> common_bean_options() {
   return {
       {.name = "acquireTimeout",
        .type = OptionType::duration,
-       .doc = "How long a statement waits for a free connection, or for its turn to write (SQLite).",
+       .doc =
+           "How long a statement waits for a free connection, or for its turn to write (SQLite).",
        .fallback = "10s",
        .minimum = 1,
        .maximum = 3'600'000},
@@ -137,7 +149,8 @@ std::vector<OptionSpec> common_bean_options() {
        .minimum = 1,
        .maximum = 100'000},
       {.name = "init",
-       .doc = "SQL statements, separated by semicolons, that run in one transaction at every start.",
+       .doc =
+           "SQL statements, separated by semicolons, that run in one transaction at every start.",
        .example = "CREATE TABLE IF NOT EXISTS orders (id INTEGER PRIMARY KEY, item TEXT NOT NULL)"},
   };
 }
@@ -165,7 +178,8 @@ std::vector<OptionSpec> server_bean_options() {
   };
 }
 
-void bind_database(const std::string& name, std::shared_ptr<Database> database, BuildContext& context) {
+void bind_database(const std::string& name, std::shared_ptr<Database> database,
+                   BuildContext& context) {
   context.registry().bind<Database>(name, database);
   context.on_start("data source '" + name + "'", [database] { return database->open(); });
   context.on_stop("data source '" + name + "'", [database] { return database->close(); });

@@ -24,7 +24,8 @@ class SqlInbox : public testing::SqlTest {
     EXPECT_TRUE(added.ok()) << (added.ok() ? "" : added.error().message());
     return added.ok() && *added;
   }
-  Result<void> remove(const std::string& consumer, const std::string& key, UnitOfWork* unit = nullptr) {
+  Result<void> remove(const std::string& consumer, const std::string& key,
+                      UnitOfWork* unit = nullptr) {
     Exchange exchange;
     exchange.unit = unit;
     return harness.run(repository->remove(consumer, key, exchange));
@@ -49,7 +50,9 @@ TEST_P(SqlInbox, KeyAndEffectCommitTogetherOrNotAtAll) {  // C14
     Exchange exchange;
     exchange.unit = &unit;
     List none;
-    ASSERT_TRUE(harness.run(sql::execute(exchange, *database, "INSERT INTO orders (id) VALUES (1)", none)).ok());
+    ASSERT_TRUE(
+        harness.run(sql::execute(exchange, *database, "INSERT INTO orders (id) VALUES (1)", none))
+            .ok());
     if (commit) {
       EXPECT_TRUE(harness.run(unit.commit()).ok());
     } else {
@@ -110,8 +113,7 @@ TEST_P(SqlInbox, PreparingTwiceIsHarmless) {
   EXPECT_TRUE(harness.run(prepare_inbox(*database, "drom_inbox")).ok());
 }
 
-INSTANTIATE_TEST_SUITE_P(Dialects, SqlInbox,
-                         ::testing::ValuesIn(testing::dialects()),
+INSTANTIATE_TEST_SUITE_P(Dialects, SqlInbox, ::testing::ValuesIn(testing::dialects()),
                          testing::dialect_name);
 
 }  // namespace

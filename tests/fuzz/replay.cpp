@@ -1,5 +1,6 @@
-// Stands in for libFuzzer in ordinary builds: runs every seed of the given folders once, so that what
-// the fuzzer once found stays fixed. Finding no seed is a failure, since it would prove nothing.
+// Stands in for libFuzzer in ordinary builds: runs every seed of the given folders once, so that
+// what the fuzzer once found stays fixed. Finding no seed is a failure, since it would prove
+// nothing.
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>

@@ -1,5 +1,5 @@
-// Any bytes are refused with a message or read; no message shows a control character, and every place in
-// a message is inside of the text.
+// Any bytes are refused with a message or read; no message shows a control character, and every
+// place in a message is inside of the text.
 #include <algorithm>
 #include <cstdint>
 
@@ -23,6 +23,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     DROM_ASSERT(!item.code.empty() && !item.what.empty());
     DROM_ASSERT(item.where.line >= 1 && item.where.line <= lines);
   }
-  for (const char c : diagnostics.render()) DROM_ASSERT(c == '\n' || static_cast<unsigned char>(c) >= 0x20);
+  for (const char c : diagnostics.render())
+    DROM_ASSERT(c == '\n' || static_cast<unsigned char>(c) >= 0x20);
   return 0;
 }

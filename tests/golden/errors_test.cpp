@@ -1,6 +1,6 @@
-// Wrong route files and exactly what `drom validate` says about them: tests/golden/errors/NAME/ holds
-// route.yaml and expected.txt. DROM_GOLDEN_UPDATE=1 writes expected.txt anew; read the difference before
-// you commit it.
+// Wrong route files and exactly what `drom validate` says about them: tests/golden/errors/NAME/
+// holds route.yaml and expected.txt. DROM_GOLDEN_UPDATE=1 writes expected.txt anew; read the
+// difference before you commit it.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -39,11 +39,13 @@ std::map<std::string, std::string> generated_files() {
   std::string long_list = "- from:\n    uri: timer:tick\n    steps: [";
   for (int i = 0; i < 110'000; ++i) long_list += "a,";
   return {
-      {"byte_order_mark", "\xEF\xBB\xBF- from:\n    uri: timer:tick\n    steps:\n      - log: tick\n"s},
+      {"byte_order_mark",
+       "\xEF\xBB\xBF- from:\n    uri: timer:tick\n    steps:\n      - log: tick\n"s},
       {"utf_16", utf16},
       {"nul_byte", "- from:\n    uri: \"timer:ti\0ck\"\n    steps:\n      - log: tick\n"s},
       {"invalid_utf_8", "- from:\n    uri: timer:t\xE9k\n    steps:\n      - log: tick\n"s},
-      {"control_character", "- from:\n    uri: timer:tick\n    steps:\n      - log: \"\x1B[31mred\"\n"s},
+      {"control_character",
+       "- from:\n    uri: timer:tick\n    steps:\n      - log: \"\x1B[31mred\"\n"s},
       {"too_deep", nested(60)},
       {"too_many_values", long_list + "a]\n"},
       {"too_long", "# " + std::string((size_t{1} << 20), 'x') + "\n"},
@@ -96,7 +98,8 @@ class WrongFile : public testing::TestWithParam<std::string> {
     const auto files = generated_files();
     const auto file = files.find(GetParam());
     if (file == files.end()) return kFolder / GetParam();
-    temporary_ = fs::path(testing::TempDir()) / ("drom_golden_" + std::to_string(getpid()) + "_" + GetParam());
+    temporary_ = fs::path(testing::TempDir()) /
+                 ("drom_golden_" + std::to_string(getpid()) + "_" + GetParam());
     write_text(temporary_ / "route.yaml", file->second);
     return temporary_;
   }

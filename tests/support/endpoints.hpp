@@ -1,4 +1,5 @@
-// Makes endpoints in unit tests the way the engine does: through the registry and a validated Config.
+// Makes endpoints in unit tests the way the engine does: through the registry and a validated
+// Config.
 #pragma once
 
 #include <gtest/gtest.h>

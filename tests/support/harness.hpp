@@ -43,7 +43,8 @@ class Harness final : public BuildContext, public PropertySource, public EvalEnv
   T run(async<T> work, milliseconds time_limit = std::chrono::hours(48)) {
     std::optional<T> out;
     std::exception_ptr failure;
-    boost::asio::co_spawn(io_, store(std::move(work), out), [&](std::exception_ptr e) { failure = e; });
+    boost::asio::co_spawn(io_, store(std::move(work), out),
+                          [&](std::exception_ptr e) { failure = e; });
     drive([&] { return out.has_value() || failure; }, time_limit);
     if (failure) std::rethrow_exception(failure);
     return std::move(*out);
@@ -129,11 +130,13 @@ class Harness final : public BuildContext, public PropertySource, public EvalEnv
     return std::make_unique<Pipeline>(std::move(steps));
   }
   // Endpoints and producers are those that the test has put here, by their exact URI.
-  Endpoint* endpoint(const std::string& uri, const std::vector<OptionText>&, const Location&) override {
+  Endpoint* endpoint(const std::string& uri, const std::vector<OptionText>&,
+                     const Location&) override {
     const auto it = endpoints.find(uri);
     return it == endpoints.end() ? nullptr : it->second;
   }
-  Producer* producer(const std::string& uri, const std::vector<OptionText>&, const Location& where) override {
+  Producer* producer(const std::string& uri, const std::vector<OptionText>&,
+                     const Location& where) override {
     const auto it = producers.find(uri);
     if (it != producers.end()) return it->second;
     problems.error("E0000", where, "no producer for '" + uri + "' in the harness");

@@ -51,7 +51,8 @@ class RawClient {
     out.status = std::stoi(input_.substr(9, 3));
     input_.erase(0, end + 4);
     const size_t at = out.head.find("\r\nContent-Length: ");
-    const size_t length = at == std::string::npos || head_only ? 0 : std::stoul(out.head.substr(at + 18));
+    const size_t length =
+        at == std::string::npos || head_only ? 0 : std::stoul(out.head.substr(at + 18));
     pump([&] { return input_.size() >= length || !read(); });
     out.body = input_.substr(0, length);
     input_.erase(0, length);

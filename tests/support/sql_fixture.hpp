@@ -1,6 +1,6 @@
 // Real databases for tests of what works on them: a fresh SQLite file, and a fresh schema of the
-// PostgreSQL server named by DROM_TEST_POSTGRES (skipped without it, failed when DROM_CI is set). The
-// clock is real, because the databases are.
+// PostgreSQL server named by DROM_TEST_POSTGRES (skipped without it, failed when DROM_CI is set).
+// The clock is real, because the databases are.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -66,7 +66,8 @@ inline TestCertificate::TestCertificate(const std::string& host) {
   X509_gmtime_adj(X509_getm_notAfter(certificate.get()), 3600);
   X509_set_pubkey(certificate.get(), key.get());
   X509_NAME* name = X509_get_subject_name(certificate.get());
-  X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC, reinterpret_cast<const unsigned char*>("drom test"), -1, -1, 0);
+  X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC,
+                             reinterpret_cast<const unsigned char*>("drom test"), -1, -1, 0);
   X509_set_issuer_name(certificate.get(), name);
   const bool address = host.find_first_not_of("0123456789.") == std::string::npos;
   detail::add_extension(certificate.get(), NID_subject_alt_name, (address ? "IP:" : "DNS:") + host);

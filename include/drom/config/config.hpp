@@ -49,7 +49,8 @@ class PropertySource {
 std::optional<std::string> resolve_placeholders(std::string_view text, const PropertySource& source,
                                                 const Location& where, Diagnostics& diagnostics);
 
-// A property with the placeholders in its own value resolved; nullopt when it is undefined or one of them is.
+// A property with the placeholders in its own value resolved; nullopt when it is undefined or one
+// of them is.
 std::optional<std::string> resolved_property(const PropertySource& source, std::string_view key);
 
 class Config {

@@ -24,8 +24,8 @@ struct Diagnostic {
   Severity severity = Severity::error;
   std::string code;  // "E0201", stable; docs/reference/errors.md
   Location where;
-  std::string what;  // "unknown option 'topc' for kafka"
-  std::string hint;  // "did you mean 'topic'?"; may be empty
+  std::string what;     // "unknown option 'topc' for kafka"
+  std::string hint;     // "did you mean 'topic'?"; may be empty
   bool secret = false;  // the source line holds a secret and is not shown
 };
 
@@ -37,8 +37,9 @@ class Diagnostics {
   void add(Diagnostic problem);
   // The text of a file that locations name: render() shows its lines, inside() looks into them.
   void add_source(std::string file, std::string text);
-  // The place of byte `offset` of `text`, which is (a part of) the YAML scalar that starts at `where`;
-  // quotes, escapes and block scalars are followed. `where` itself when that cannot be told.
+  // The place of byte `offset` of `text`, which is (a part of) the YAML scalar that starts at
+  // `where`; quotes, escapes and block scalars are followed. `where` itself when that cannot be
+  // told.
   Location inside(const Location& where, std::string_view text, size_t offset) const;
   bool has_errors() const { return errors_ > 0; }
   const std::vector<Diagnostic>& items() const { return items_; }

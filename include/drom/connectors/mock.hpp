@@ -1,7 +1,8 @@
-// mock: endpoints keep what they get, so that a test can say what should have come and ask whether it
-// did; and they can answer, fail or be slow on demand. All mocks of an engine are in one Mocks, bound
-// in its Registry: `mocks(engine.registry()).get("result")` is the Mock behind `to: mock:result`,
-// also before the routes are built. Any thread: the routes run on their shard, the test elsewhere.
+// mock: endpoints keep what they get, so that a test can say what should have come and ask whether
+// it did; and they can answer, fail or be slow on demand. All mocks of an engine are in one Mocks,
+// bound in its Registry: `mocks(engine.registry()).get("result")` is the Mock behind `to:
+// mock:result`, also before the routes are built. Any thread: the routes run on their shard, the
+// test elsewhere.
 #pragma once
 
 #include <chrono>
@@ -30,8 +31,8 @@ class Mock {
   // What should come. Expectations add up; reset() forgets them.
   void expect_count(size_t count);
   void expect_minimum_count(size_t count);
-  void expect_bodies(List bodies);               // exactly these, in this order
-  void expect_bodies_in_any_order(List bodies);  // exactly these
+  void expect_bodies(List bodies);                      // exactly these, in this order
+  void expect_bodies_in_any_order(List bodies);         // exactly these
   void expect_header(std::string name, Value value);    // on every message
   void expect_property(std::string name, Value value);  // on every message
   // `what` completes "message 0 ..." in the report: "has no body".
@@ -128,7 +129,8 @@ class Mocks {
 // The mocks of an engine with this registry; `mock` must have been registered there.
 Mocks& mocks(Registry& registry);
 
-// Equal as a test means it: texts and bytes by content, JSON text as its document, numbers by digits.
+// Equal as a test means it: texts and bytes by content, JSON text as its document, numbers by
+// digits.
 bool matches_expected(const Value& expected, const Value& actual);
 
 }  // namespace drom

@@ -51,7 +51,8 @@ class Routes {
  public:
   Route& from(std::string uri, Named parameters = {}, Here here = Here::current());
   // A data source or another bean: bean("orders", "drom.sqlite", {{"file", "orders.db"}}).
-  Routes& bean(std::string name, std::string type, Named properties = {}, Here here = Here::current());
+  Routes& bean(std::string name, std::string type, Named properties = {},
+               Here here = Here::current());
   // For all routes.
   OnException on_exception(std::string exceptions, Here here = Here::current());
   Routes& default_error_handler(Named options, Here here = Here::current());

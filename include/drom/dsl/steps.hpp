@@ -1,6 +1,6 @@
-// The fluent DSL: the same routes as in YAML, written in C++. Everything here only fills RouteSpec, plain
-// data with the place in the source (std::source_location), so that errors read `main.cpp:14:7`. Load
-// time, one thread.
+// The fluent DSL: the same routes as in YAML, written in C++. Everything here only fills RouteSpec,
+// plain data with the place in the source (std::source_location), so that errors read
+// `main.cpp:14:7`. Load time, one thread.
 //
 //   routes.from("direct:orders").id("orders")
 //       .unmarshal_json()
@@ -9,8 +9,8 @@
 //         c.otherwise([](Steps& s) { s.to("direct:small"); });
 //       });
 //
-// Names are Camel's in snake_case. Every option of a step, also those without a parameter here, can be
-// given by with(): `.split(jsonpath("$.items"), body).with("stopOnException", "true")`.
+// Names are Camel's in snake_case. Every option of a step, also those without a parameter here, can
+// be given by with(): `.split(jsonpath("$.items"), body).with("stopOnException", "true")`.
 #pragma once
 
 #include <concepts>
@@ -36,7 +36,8 @@ class Expr {
     spec_.text = std::move(text);
   }
   template <class F>
-    requires(std::invocable<const F&, const Exchange&> && !std::same_as<std::remove_cvref_t<F>, Expr>)
+    requires(std::invocable<const F&, const Exchange&> &&
+             !std::same_as<std::remove_cvref_t<F>, Expr>)
   Expr(F function)  // NOLINT: implicit, so that a lambda reads like an expression
       : Expr("native", "") {
     spec_.native = make_expression(
@@ -130,7 +131,8 @@ class Steps {
     return children(step, body);
   }
   template <class F>
-  Steps& idempotent_consumer(Expr key, std::string repository, F body, Here here = Here::current()) {
+  Steps& idempotent_consumer(Expr key, std::string repository, F body,
+                             Here here = Here::current()) {
     StepSpec& step = add("idempotentConsumer", here);
     set_expression(step, key, here);
     set(step, "idempotentRepository", std::move(repository), here);

@@ -57,8 +57,8 @@ class Engine {
   Result<void> start_now();
   void stop_now();
   // start, wait for SIGINT, SIGTERM or request_stop(), stop. The process exit code: 0 well ended,
-  // 78 a configuration error found at the start, 1 work had to be abandoned. `end_early`, when given, is
-  // asked twice a second and ends the run by true.
+  // 78 a configuration error found at the start, 1 work had to be abandoned. `end_early`, when
+  // given, is asked twice a second and ends the run by true.
   int run(const std::function<bool()>& end_early = {});
   // From any thread and from signal handlers of your own.
   void request_stop();
@@ -67,8 +67,8 @@ class Engine {
   // left it; errors are on the exchange.
   async<Exchange> send(std::string uri, Exchange exchange);
   Exchange send_now(std::string uri, Exchange exchange);
-  // Runs one exchange through the steps of a route, past its source: how tests feed routes whose source
-  // is a socket or a broker. Fails with kind config when there is no such route.
+  // Runs one exchange through the steps of a route, past its source: how tests feed routes whose
+  // source is a socket or a broker. Fails with kind config when there is no such route.
   Exchange run_route_now(std::string_view id, Exchange exchange);
   // Drives the shard until `work` has ended.
   void run_now(async<> work);

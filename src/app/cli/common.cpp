@@ -14,13 +14,16 @@ namespace fs = std::filesystem;
 
 LogLevel parse_log_level(const std::string& text) {
   for (const auto& [name, level] :
-       {std::pair{"trace", LogLevel::trace}, std::pair{"debug", LogLevel::debug}, std::pair{"warn", LogLevel::warn},
-        std::pair{"error", LogLevel::error}, std::pair{"off", LogLevel::off}})
+       {std::pair{"trace", LogLevel::trace}, std::pair{"debug", LogLevel::debug},
+        std::pair{"warn", LogLevel::warn}, std::pair{"error", LogLevel::error},
+        std::pair{"off", LogLevel::off}})
     if (text == name) return level;
   return LogLevel::info;
 }
 
-bool is_yaml(const fs::path& path) { return path.extension() == ".yaml" || path.extension() == ".yml"; }
+bool is_yaml(const fs::path& path) {
+  return path.extension() == ".yaml" || path.extension() == ".yml";
+}
 
 // Folders stand for the YAML files in them, in order of their names.
 bool expand(const std::vector<std::string>& names, std::vector<std::string>& out) {
@@ -60,9 +63,13 @@ std::vector<std::string> folders_of(const std::vector<std::string>& files) {
 }  // namespace
 
 void add_file_options(CLI::App& verb, FileOptions& options, bool logging) {
-  verb.add_option("files", options.files, "Route files in YAML, or folders of them")->required()->type_name("FILE|DIR");
-  verb.add_option("-D,--define", options.defines, "Sets a property for {{name}} placeholders")->type_name("NAME=VALUE");
-  verb.add_option("--stub", options.stubs, "Schemes to replace by stub endpoints; '*' replaces those this build lacks")
+  verb.add_option("files", options.files, "Route files in YAML, or folders of them")
+      ->required()
+      ->type_name("FILE|DIR");
+  verb.add_option("-D,--define", options.defines, "Sets a property for {{name}} placeholders")
+      ->type_name("NAME=VALUE");
+  verb.add_option("--stub", options.stubs,
+                  "Schemes to replace by stub endpoints; '*' replaces those this build lacks")
       ->type_name("SCHEME")
       ->delimiter(',');
   if (!logging) return;
@@ -74,7 +81,8 @@ void add_file_options(CLI::App& verb, FileOptions& options, bool logging) {
       ->capture_default_str();
 }
 
-bool split_defines(const std::vector<std::string>& texts, std::vector<std::pair<std::string, std::string>>& out) {
+bool split_defines(const std::vector<std::string>& texts,
+                   std::vector<std::pair<std::string, std::string>>& out) {
   for (const std::string& text : texts) {
     const size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0) {
@@ -91,7 +99,8 @@ void print_problems(const Diagnostics& diagnostics) {
   std::fputs(text.c_str(), stderr);
 }
 
-std::unique_ptr<App> load_files(const FileOptions& options, EngineOptions engine_options, int& exit_code) {
+std::unique_ptr<App> load_files(const FileOptions& options, EngineOptions engine_options,
+                                int& exit_code) {
   std::vector<std::string> files;
   std::vector<std::pair<std::string, std::string>> defines;
   if (!split_defines(options.defines, defines)) {

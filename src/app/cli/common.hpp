@@ -31,18 +31,20 @@ struct FileOptions {
 // Adds FILE..., -D, and with `logging` --log-level and --log-format.
 void add_file_options(CLI::App& verb, FileOptions& options, bool logging);
 
-// An App with the files' routes added, not yet built. Null: the errors have been printed and `exit_code`
-// says how to end.
-std::unique_ptr<App> load_files(const FileOptions& options, EngineOptions engine_options, int& exit_code);
+// An App with the files' routes added, not yet built. Null: the errors have been printed and
+// `exit_code` says how to end.
+std::unique_ptr<App> load_files(const FileOptions& options, EngineOptions engine_options,
+                                int& exit_code);
 
 // Prints diagnostics on standard error, warnings too.
 void print_problems(const Diagnostics& diagnostics);
 
 // Splits "name=value" texts; prints what is none.
-bool split_defines(const std::vector<std::string>& texts, std::vector<std::pair<std::string, std::string>>& out);
+bool split_defines(const std::vector<std::string>& texts,
+                   std::vector<std::pair<std::string, std::string>>& out);
 
-// Each verb adds itself to the command line; the code to exit with is stored in `exit_code` when the verb
-// was called.
+// Each verb adds itself to the command line; the code to exit with is stored in `exit_code` when
+// the verb was called.
 void add_run(CLI::App& app, int& exit_code);
 void add_validate(CLI::App& app, int& exit_code);
 void add_test(CLI::App& app, int& exit_code);

@@ -60,12 +60,17 @@ int doc(const DocOptions& options) {
 }  // namespace
 
 void add_doc(CLI::App& app, int& exit_code) {
-  auto* verb = app.add_subcommand("doc", "Explains a component, step or bean type; without a name lists them");
+  auto* verb = app.add_subcommand(
+      "doc", "Explains a component, step or bean type; without a name lists them");
   auto options = std::make_shared<DocOptions>();
-  verb->add_option("name", options->name, "A scheme, a step, a bean type, onException ...")->type_name("NAME");
-  verb->add_option("--write", options->write, "Writes all pages as Markdown into a folder, replacing it")
+  verb->add_option("name", options->name, "A scheme, a step, a bean type, onException ...")
+      ->type_name("NAME");
+  verb->add_option("--write", options->write,
+                   "Writes all pages as Markdown into a folder, replacing it")
       ->type_name("DIR");
-  verb->footer("Examples:\n  drom doc\n  drom doc sql\n  drom doc idempotentConsumer\n\nExit codes: 0, 64 no such name.");
+  verb->footer(
+      "Examples:\n  drom doc\n  drom doc sql\n  drom doc idempotentConsumer\n\nExit codes: 0, 64 "
+      "no such name.");
   verb->callback([options, &exit_code] { exit_code = doc(*options); });
 }
 

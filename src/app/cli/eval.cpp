@@ -25,7 +25,9 @@ class CommandEnv final : public EvalEnv {
       : properties_(properties), clock_(make_real_clock(io_)), rng_(entropy_seed()) {}
   WallTime now() const override { return clock_->wall(); }
   uint64_t random() const override { return rng_.next(); }
-  std::optional<std::string> environment(std::string_view name) const override { return properties_.environment(name); }
+  std::optional<std::string> environment(std::string_view name) const override {
+    return properties_.environment(name);
+  }
   std::optional<std::string> property(std::string_view key) const override {
     return resolved_property(properties_, key);
   }
@@ -44,7 +46,8 @@ bool complain(const std::string& what) {
 }
 
 // "NAME=JSON"; a value that is no JSON is taken as text, which is what people type.
-bool read_pairs(const std::vector<std::string>& texts, const char* option, const std::function<void(std::string, Value)>& set) {
+bool read_pairs(const std::vector<std::string>& texts, const char* option,
+                const std::function<void(std::string, Value)>& set) {
   for (const std::string& text : texts) {
     const size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0)
@@ -64,9 +67,12 @@ bool make_exchange(const EvalOptions& options, Exchange& exchange) {
     exchange.message.body = std::move(*parsed);
   }
   return read_pairs(options.headers, "--header",
-                    [&](std::string name, Value value) { exchange.message.headers.set(name, std::move(value)); }) &&
-         read_pairs(options.properties, "--property",
-                    [&](std::string name, Value value) { exchange.properties.set(name, std::move(value)); });
+                    [&](std::string name, Value value) {
+                      exchange.message.headers.set(name, std::move(value));
+                    }) &&
+         read_pairs(options.properties, "--property", [&](std::string name, Value value) {
+           exchange.properties.set(name, std::move(value));
+         });
 }
 
 int eval(const EvalOptions& options) {
@@ -74,18 +80,19 @@ int eval(const EvalOptions& options) {
   if (!split_defines(options.defines, defines)) return kUsage;
   const auto& languages = expression_languages();
   if (std::find(languages.begin(), languages.end(), options.language) == languages.end()) {
-    complain("unknown language '" + options.language + "' (" + did_you_mean(options.language, languages) + ")");
+    complain("unknown language '" + options.language + "' (" +
+             did_you_mean(options.language, languages) + ")");
     return kUsage;
   }
   Exchange exchange;
   if (!make_exchange(options, exchange)) return kUsage;
   ExpressionError error;
-  const ExpressionPtr expression =
-      compile_expression(options.language, options.expression,
-                         options.predicate ? ExpressionUse::predicate : ExpressionUse::value, error);
+  const ExpressionPtr expression = compile_expression(
+      options.language, options.expression,
+      options.predicate ? ExpressionUse::predicate : ExpressionUse::value, error);
   if (!expression) {
-    std::fprintf(stderr, "error: %s\n  %s\n  %*s^\n", error.what.c_str(), options.expression.c_str(),
-                 static_cast<int>(error.offset), "");
+    std::fprintf(stderr, "error: %s\n  %s\n  %*s^\n", error.what.c_str(),
+                 options.expression.c_str(), static_cast<int>(error.offset), "");
     if (!error.hint.empty()) std::fprintf(stderr, "hint: %s\n", error.hint.c_str());
     return kConfig;
   }
@@ -118,13 +125,18 @@ int eval(const EvalOptions& options) {
 void add_eval(CLI::App& app, int& exit_code) {
   auto* verb = app.add_subcommand("eval", "Evaluates one expression and prints the result as JSON");
   auto options = std::make_shared<EvalOptions>();
-  verb->add_option("--language", options->language, "simple, jsonpath, constant, header ...")->capture_default_str();
-  verb->add_flag("--predicate", options->predicate, "Evaluate as a condition: prints true or false");
+  verb->add_option("--language", options->language, "simple, jsonpath, constant, header ...")
+      ->capture_default_str();
+  verb->add_flag("--predicate", options->predicate,
+                 "Evaluate as a condition: prints true or false");
   auto* body = verb->add_option("--body", options->body, "The body, as text");
   verb->add_option("--body-json", options->body_json, "The body, as JSON")->excludes(body);
-  verb->add_option("--header", options->headers, "A header; may be repeated")->type_name("NAME=JSON");
-  verb->add_option("--property", options->properties, "An exchange property; may be repeated")->type_name("NAME=JSON");
-  verb->add_option("-D,--define", options->defines, "A property for ${properties:name}")->type_name("NAME=VALUE");
+  verb->add_option("--header", options->headers, "A header; may be repeated")
+      ->type_name("NAME=JSON");
+  verb->add_option("--property", options->properties, "An exchange property; may be repeated")
+      ->type_name("NAME=JSON");
+  verb->add_option("-D,--define", options->defines, "A property for ${properties:name}")
+      ->type_name("NAME=VALUE");
   verb->add_option("expression", options->expression, "The expression")->required();
   verb->footer(
       "Examples:\n"

@@ -25,7 +25,8 @@ struct OutboxOptions {
 };
 
 bool is_postgres(const std::string& url) {
-  return url.starts_with("postgres://") || url.starts_with("postgresql://") || url.find("host=") != std::string::npos;
+  return url.starts_with("postgres://") || url.starts_with("postgresql://") ||
+         url.find("host=") != std::string::npos;
 }
 
 int complain(const Error& error) {
@@ -51,7 +52,8 @@ class Session {
       return nullptr;
     }
     auto session = std::make_unique<Session>();
-    session->app_.routes().bean("db", postgres ? "drom.postgres" : "drom.sqlite", {{postgres ? "url" : "file", url}});
+    session->app_.routes().bean("db", postgres ? "drom.postgres" : "drom.sqlite",
+                                {{postgres ? "url" : "file", url}});
     if (!session->app_.build()) {
       print_problems(session->app_.engine().diagnostics());
       exit_code = kUsage;
@@ -95,10 +97,12 @@ std::string cell(const Object& row, const char* column, size_t width_max) {
 }
 
 void print_rows(const std::vector<Object>& rows) {
-  std::printf("%-8s %-8s %-24s %-20s %-9s %s\n", "ID", "STATE", "TYPE", "KEY", "ATTEMPTS", "LAST ERROR");
+  std::printf("%-8s %-8s %-24s %-20s %-9s %s\n", "ID", "STATE", "TYPE", "KEY", "ATTEMPTS",
+              "LAST ERROR");
   for (const Object& row : rows)
-    std::printf("%-8s %-8s %-24s %-20s %-9s %s\n", cell(row, "id", 20).c_str(), cell(row, "status", 8).c_str(),
-                cell(row, "type", 24).c_str(), cell(row, "key", 20).c_str(), cell(row, "attempts", 9).c_str(),
+    std::printf("%-8s %-8s %-24s %-20s %-9s %s\n", cell(row, "id", 20).c_str(),
+                cell(row, "status", 8).c_str(), cell(row, "type", 24).c_str(),
+                cell(row, "key", 20).c_str(), cell(row, "attempts", 9).c_str(),
                 cell(row, "last_error", 80).c_str());
 }
 
@@ -110,18 +114,20 @@ void print_status(const outbox::Status& status, bool json) {
     out.append("sent", status.sent);
     out.append("dead", status.dead);
     out.append("parked", status.parked);
-    out.append("oldest_due_ms", status.oldest_due ? Value(int64_t{status.oldest_due->count()}) : Value());
+    out.append("oldest_due_ms",
+               status.oldest_due ? Value(int64_t{status.oldest_due->count()}) : Value());
     out.append("relays", static_cast<int64_t>(status.relays.size()));
     std::printf("%s\n", to_json(Value(std::move(out))).c_str());
     return;
   }
   std::printf("due      %lld", static_cast<long long>(status.due));
   if (status.oldest_due) std::printf("   (oldest: %s)", to_string(*status.oldest_due).c_str());
-  std::printf("\nwaiting  %lld\nsent     %lld\ndead     %lld\nparked   %lld\n", static_cast<long long>(status.waiting),
-              static_cast<long long>(status.sent), static_cast<long long>(status.dead),
-              static_cast<long long>(status.parked));
+  std::printf("\nwaiting  %lld\nsent     %lld\ndead     %lld\nparked   %lld\n",
+              static_cast<long long>(status.waiting), static_cast<long long>(status.sent),
+              static_cast<long long>(status.dead), static_cast<long long>(status.parked));
   for (const auto& relay : status.relays)
-    std::printf("relay    %s holds %lld buckets\n", relay.owner.c_str(), static_cast<long long>(relay.buckets));
+    std::printf("relay    %s holds %lld buckets\n", relay.owner.c_str(),
+                static_cast<long long>(relay.buckets));
 }
 
 int print_count(const Result<int64_t>& count, const char* what) {
@@ -134,8 +140,11 @@ int init(const OutboxOptions& options) {
   const Result<std::string> table = table_of(options);
   if (!table) return complain(table.error());
   if (!options.apply) {
-    const bool postgres = options.url.empty() ? options.dialect == "postgres" : is_postgres(options.url);
-    std::fputs(outbox::outbox_ddl(postgres ? sql::Dialect::postgres : sql::Dialect::sqlite, *table).c_str(), stdout);
+    const bool postgres =
+        options.url.empty() ? options.dialect == "postgres" : is_postgres(options.url);
+    std::fputs(outbox::outbox_ddl(postgres ? sql::Dialect::postgres : sql::Dialect::sqlite, *table)
+                   .c_str(),
+               stdout);
     return kOk;
   }
   if (options.url.empty()) {
@@ -199,19 +208,22 @@ int retry(Session& session, const std::string& table, const OutboxOptions& optio
     std::fprintf(stderr, "error: give ids, or --dead for all dead rows\n");
     return kUsage;
   }
-  return print_count(options.dead ? session.run(outbox::retry_all_dead(session.database(), table))
-                                  : session.run(outbox::retry(session.database(), table, options.ids)),
+  return print_count(options.dead
+                         ? session.run(outbox::retry_all_dead(session.database(), table))
+                         : session.run(outbox::retry(session.database(), table, options.ids)),
                      "will be tried again");
 }
 
 int discard(Session& session, const std::string& table, const OutboxOptions& options) {
-  return print_count(session.run(outbox::discard(session.database(), table, options.ids)), "deleted");
+  return print_count(session.run(outbox::discard(session.database(), table, options.ids)),
+                     "deleted");
 }
 
-CLI::App* add_verb(CLI::App& parent, const char* name, const char* doc, const std::shared_ptr<OutboxOptions>& options,
-                   bool url_required) {
+CLI::App* add_verb(CLI::App& parent, const char* name, const char* doc,
+                   const std::shared_ptr<OutboxOptions>& options, bool url_required) {
   CLI::App* verb = parent.add_subcommand(name, doc);
-  auto* url = verb->add_option("--url", options->url, "The database: an SQLite file or postgresql://...");
+  auto* url =
+      verb->add_option("--url", options->url, "The database: an SQLite file or postgresql://...");
   if (url_required) url->required();
   auto* which = verb->add_option_group("which", "Which outbox");
   which->add_option("--name", options->name, "The name in outbox:NAME (table outbox_NAME)");
@@ -230,7 +242,8 @@ void add_outbox(CLI::App& app, int& exit_code) {
     sub->callback([options, work, &exit_code] { exit_code = with_session(*options, work); });
   };
 
-  CLI::App* init_verb = add_verb(*verb, "init", "Prints the table's SQL, or creates it with --apply", options, false);
+  CLI::App* init_verb =
+      add_verb(*verb, "init", "Prints the table's SQL, or creates it with --apply", options, false);
   init_verb->add_option("--dialect", options->dialect, "Which SQL to print without --url")
       ->check(CLI::IsMember({"sqlite", "postgres"}))
       ->capture_default_str();
@@ -244,20 +257,25 @@ void add_outbox(CLI::App& app, int& exit_code) {
   CLI::App* list_verb = add_verb(*verb, "list", "Lists rows that are not sent", options, true);
   list_verb->add_option("--state", options->state, "Only rows in this state")
       ->check(CLI::IsMember({"due", "waiting", "sent", "dead", "parked"}));
-  list_verb->add_option("--limit", options->limit, "At most this many")->check(CLI::Range(1, 100000))->capture_default_str();
+  list_verb->add_option("--limit", options->limit, "At most this many")
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
   list_verb->add_flag("--json", options->json, "One JSON object per line");
   on(list_verb, list);
 
-  CLI::App* show_verb = add_verb(*verb, "show", "Shows rows with payload and headers", options, true);
+  CLI::App* show_verb =
+      add_verb(*verb, "show", "Shows rows with payload and headers", options, true);
   show_verb->add_option("ids", options->ids, "Row ids")->required();
   on(show_verb, show);
 
-  CLI::App* retry_verb = add_verb(*verb, "retry", "Makes dead or waiting rows due again", options, true);
+  CLI::App* retry_verb =
+      add_verb(*verb, "retry", "Makes dead or waiting rows due again", options, true);
   retry_verb->add_option("ids", options->ids, "Row ids");
   retry_verb->add_flag("--dead", options->dead, "All dead rows");
   on(retry_verb, retry);
 
-  CLI::App* discard_verb = add_verb(*verb, "discard", "Deletes rows that were never sent", options, true);
+  CLI::App* discard_verb =
+      add_verb(*verb, "discard", "Deletes rows that were never sent", options, true);
   discard_verb->add_option("ids", options->ids, "Row ids")->required();
   on(discard_verb, discard);
 

@@ -14,8 +14,8 @@ struct RunOptions {
   bool dev = false;
 };
 
-// Notices that a route file was saved. Compares sizes and times of change; editors that replace the file
-// are seen as well.
+// Notices that a route file was saved. Compares sizes and times of change; editors that replace the
+// file are seen as well.
 class Watch {
  public:
   explicit Watch(std::vector<std::string> names) : names_(std::move(names)), seen_(look()) {}
@@ -34,7 +34,8 @@ class Watch {
       std::error_code ec;
       if (fs::is_directory(name, ec)) {
         for (const auto& entry : fs::recursive_directory_iterator(name, ec))
-          if (entry.is_regular_file(ec)) out.emplace_back(entry.last_write_time(ec), entry.file_size(ec));
+          if (entry.is_regular_file(ec))
+            out.emplace_back(entry.last_write_time(ec), entry.file_size(ec));
       } else {
         const auto time = fs::last_write_time(name, ec);
         out.emplace_back(time, ec ? 0 : fs::file_size(name, ec));
@@ -58,7 +59,8 @@ int run(const RunOptions& options) {
   if (!app) return exit_code;
   if (!options.dev) return app->engine().run();
 
-  // --dev: a saved file that is right replaces the routes; a wrong one is reported and changes nothing.
+  // --dev: a saved file that is right replaces the routes; a wrong one is reported and changes
+  // nothing.
   Watch watch(options.files.files);
   while (true) {
     std::unique_ptr<App> next;
@@ -81,7 +83,8 @@ void add_run(CLI::App& app, int& exit_code) {
   auto* verb = app.add_subcommand("run", "Runs route files until SIGINT or SIGTERM");
   auto options = std::make_shared<RunOptions>();
   add_file_options(*verb, options->files, true);
-  verb->add_flag("--dev", options->dev, "Reloads when a file is saved; a wrong file changes nothing");
+  verb->add_flag("--dev", options->dev,
+                 "Reloads when a file is saved; a wrong file changes nothing");
   verb->add_option("--shutdown-timeout", options->shutdown_timeout_s,
                    "Seconds to finish what is in flight after SIGTERM")
       ->check(CLI::Range(0, 86400))
@@ -91,7 +94,8 @@ void add_run(CLI::App& app, int& exit_code) {
       "  drom run routes.yaml\n"
       "  drom run examples/quickstart/orders.yaml -D port=8080 -D data=/var/lib/orders\n"
       "  drom run routes/ --dev --log-level debug\n\n"
-      "Exit codes: 0 ended by a signal with nothing left over, 1 work had to be given back to its source,\n"
+      "Exit codes: 0 ended by a signal with nothing left over, 1 work had to be given back to its "
+      "source,\n"
       "64 wrong call, 66 file not found, 78 wrong route file (nothing was started).");
   verb->callback([options, &exit_code] { exit_code = run(*options); });
 }

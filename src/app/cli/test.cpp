@@ -20,8 +20,10 @@ int test(const TestOptions& options) {
     std::fputs(report.errors.c_str(), stderr);
     wrong = wrong || !report.errors.empty();
     for (const RouteTestResult& result : report.results) {
-      std::printf("%s  %s: %s\n", result.passed() ? "ok  " : "FAIL", file.c_str(), result.name.c_str());
-      for (const std::string& problem : result.problems) std::printf("        %s\n", problem.c_str());
+      std::printf("%s  %s: %s\n", result.passed() ? "ok  " : "FAIL", file.c_str(),
+                  result.name.c_str());
+      for (const std::string& problem : result.problems)
+        std::printf("        %s\n", problem.c_str());
       ++(result.passed() ? passed : failed);
     }
   }
@@ -39,7 +41,8 @@ void add_test(CLI::App& app, int& exit_code) {
   verb->add_option("--filter", options->filter, "Only tests whose name contains this text");
   verb->footer(
       "A test file:\n"
-      "  routes: orders.yaml                # beside this file; or inline: | with the routes themselves\n"
+      "  routes: orders.yaml                # beside this file; or inline: | with the routes "
+      "themselves\n"
       "  properties: { data: \"{{test.dir}}\" }   # a fresh folder for each test\n"
       "  tests:\n"
       "    - name: a failed delivery is tried again\n"

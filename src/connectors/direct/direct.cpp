@@ -21,7 +21,8 @@ namespace {
 
 using Channel = DirectChannels::Channel;
 
-// Deeper than any sane chain of routes; a route that calls itself ends here instead of eating memory.
+// Deeper than any sane chain of routes; a route that calls itself ends here instead of eating
+// memory.
 constexpr uint16_t kDepthMax = 100;
 
 struct DirectOptions {
@@ -85,9 +86,10 @@ class DirectProducer final : public Producer {
  private:
   async<> call(Exchange& exchange, Scope& scope) {
     if (exchange.depth >= kDepthMax) {
-      exchange.fail(Error(ErrorKind::config,
-                          "'" + uri_ + "' is called " + std::to_string(kDepthMax) + " levels deep",
-                          "a route that reaches itself through direct: never ends; use seda: or loop"));
+      exchange.fail(
+          Error(ErrorKind::config,
+                "'" + uri_ + "' is called " + std::to_string(kDepthMax) + " levels deep",
+                "a route that reaches itself through direct: never ends; use seda: or loop"));
       co_return;
     }
     if (!channel_.entry) co_await wait_for_route(scope.clock);
@@ -140,7 +142,9 @@ class DirectProducer final : public Producer {
 class DirectEndpoint final : public Endpoint {
  public:
   DirectEndpoint(DirectChannels& channels, DirectOptions options)
-      : channels_(channels), channel_(channels.channel(options.name)), options_(std::move(options)) {}
+      : channels_(channels),
+        channel_(channels.channel(options.name)),
+        options_(std::move(options)) {}
 
   std::string uri() const override { return "direct:" + options_.name; }
   std::unique_ptr<InlineConsumer> make_inline_consumer() override {

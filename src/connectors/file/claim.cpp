@@ -25,7 +25,7 @@ bool try_lock(int fd) { return ::flock(fd, LOCK_EX | LOCK_NB) == 0; }
 
 // True when `fd` is still the file that the name leads to.
 bool still_named(const Place& place, int fd) {
-  struct stat held {}, named {};
+  struct stat held{}, named{};
   return ::fstat(fd, &held) == 0 &&
          ::fstatat(place.folder.get(), place.base.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 &&
          held.st_ino == named.st_ino && held.st_dev == named.st_dev;
@@ -211,7 +211,8 @@ class Recoverer {
   void drop_orphan(const std::string& name) {
     Result<Place> marker = directory_.existing(name);
     if (!marker) return;
-    const Fd fd(::openat(marker->folder.get(), marker->base.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC));
+    const Fd fd(
+        ::openat(marker->folder.get(), marker->base.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC));
     if (fd && try_lock(fd.get()) && still_named(*marker, fd.get()))
       ::unlinkat(marker->folder.get(), marker->base.c_str(), 0);
   }

@@ -51,7 +51,8 @@ Result<void> copy_content(int from, int to, const Place& target) {
 Result<void> rename_in_place(const Place& from, const Place& to, Existing existing, int& code) {
   const unsigned flags = existing == Existing::refuse ? RENAME_NOREPLACE : 0;
   code = 0;
-  if (::renameat2(from.folder.get(), from.base.c_str(), to.folder.get(), to.base.c_str(), flags) == 0)
+  if (::renameat2(from.folder.get(), from.base.c_str(), to.folder.get(), to.base.c_str(), flags) ==
+      0)
     return {};
   code = errno;
   if (flags != 0 && (code == EINVAL || code == ENOSYS)) {
@@ -68,16 +69,19 @@ Result<void> rename_in_place(const Place& from, const Place& to, Existing existi
 
 // To another file system: the copy gets its name only when it is complete and on the disk.
 Result<void> move_by_copy(const Place& from, const Place& to, Existing existing) {
-  const Fd source(::openat(from.folder.get(), from.base.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  const Fd source(
+      ::openat(from.folder.get(), from.base.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
   if (!source) return io_error(errno, "read", from.shown);
-  struct stat info {};
+  struct stat info{};
   if (::fstat(source.get(), &info) != 0) return io_error(errno, "read", from.shown);
   Place temporary;
   temporary.folder = Fd(::fcntl(to.folder.get(), F_DUPFD_CLOEXEC, 0));
-  temporary.base = ".drom-" + std::to_string(info.st_ino) + "-" + std::to_string(::getpid()) + ".tmp";
+  temporary.base =
+      ".drom-" + std::to_string(info.st_ino) + "-" + std::to_string(::getpid()) + ".tmp";
   temporary.shown = to.shown;
   const Fd target(::openat(temporary.folder.get(), temporary.base.c_str(),
-                           O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, info.st_mode & 0777));
+                           O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
+                           info.st_mode & 0777));
   if (!target) return io_error(errno, "write", to.shown);
   Result<void> done = copy_content(source.get(), target.get(), to);
   if (done) done = sync_file(target.get(), to.shown);
@@ -115,7 +119,7 @@ Result<DirectoryPtr> Directory::open(const std::string& path, FolderRules rules)
 }
 
 bool Directory::gone() const {
-  struct stat info {};
+  struct stat info{};
   return ::fstat(fd_.get(), &info) != 0 || info.st_nlink == 0;
 }
 
@@ -125,7 +129,8 @@ Result<Place> Directory::place(std::string_view name, FolderRules rules) const {
   out.folder = Fd(::fcntl(fd_.get(), F_DUPFD_CLOEXEC, 0));
   if (!out.folder) return io_error(errno, "open folder", path_);
   for (size_t slash = name.find('/'); slash != std::string_view::npos; slash = name.find('/')) {
-    Result<Fd> next = step_into(out.folder.get(), std::string(name.substr(0, slash)), rules, out.shown);
+    Result<Fd> next =
+        step_into(out.folder.get(), std::string(name.substr(0, slash)), rules, out.shown);
     if (!next) return next.error();
     out.folder = std::move(*next);
     name.remove_prefix(slash + 1);
@@ -135,7 +140,7 @@ Result<Place> Directory::place(std::string_view name, FolderRules rules) const {
 }
 
 Result<std::optional<FileInfo>> look(const Place& place) {
-  struct stat info {};
+  struct stat info{};
   if (::fstatat(place.folder.get(), place.base.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
     if (errno == ENOENT) return std::optional<FileInfo>();
     return io_error(errno, "look at", place.shown);
@@ -153,14 +158,15 @@ Result<std::string> read_file(const Place& place, size_t max) {
   const Fd fd(::openat(place.folder.get(), place.base.c_str(),
                        O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!fd) return io_error(errno, "read", place.shown);
-  struct stat info {};
+  struct stat info{};
   if (::fstat(fd.get(), &info) != 0) return io_error(errno, "read", place.shown);
   if (!S_ISREG(info.st_mode)) return io_error(EINVAL, "read", place.shown);
   std::string out;
   const size_t expected = std::min<size_t>(max, static_cast<size_t>(info.st_size)) + 1;
   while (out.size() <= max) {
     const size_t have = out.size();
-    const size_t room = std::min(max + 1 - have, std::max<size_t>(expected - std::min(expected, have), 4096));
+    const size_t room =
+        std::min(max + 1 - have, std::max<size_t>(expected - std::min(expected, have), 4096));
     out.resize(have + room);
     const ssize_t n = ::read(fd.get(), out.data() + have, room);
     out.resize(have + (n > 0 ? static_cast<size_t>(n) : 0));

@@ -1,5 +1,6 @@
-// A directory that an endpoint works in, held open, so that all names are resolved below it: no "..",
-// and no symbolic link below the directory is ever followed. All calls block: use them on a lane.
+// A directory that an endpoint works in, held open, so that all names are resolved below it: no
+// "..", and no symbolic link below the directory is ever followed. All calls block: use them on a
+// lane.
 #pragma once
 
 #include <sys/stat.h>
@@ -62,8 +63,8 @@ Result<std::string> read_file(const Place& place, size_t max);
 Result<void> remove_file(const Place& place);
 
 enum class Existing : uint8_t { replace, refuse };
-// Atomic, also across file systems (then by copy). With `refuse` an existing target is an error with
-// type EEXIST.
+// Atomic, also across file systems (then by copy). With `refuse` an existing target is an error
+// with type EEXIST.
 Result<void> move_file(const Place& from, const Place& to, Existing existing);
 
 }  // namespace drom::file

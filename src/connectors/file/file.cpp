@@ -10,7 +10,8 @@ namespace {
 
 class FileEndpoint final : public Endpoint {
  public:
-  FileEndpoint(file::ConsumerOptions consumer, file::ProducerOptions producer, file::Services services)
+  FileEndpoint(file::ConsumerOptions consumer, file::ProducerOptions producer,
+               file::Services services)
       : consumer_(std::move(consumer)), producer_(std::move(producer)), services_(services) {}
 
   std::string uri() const override { return consumer_.uri; }

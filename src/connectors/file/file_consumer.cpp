@@ -13,8 +13,8 @@ constexpr size_t kPollMax = 16;
 // Failed files whose pause is remembered; forgetting one only means an earlier retry.
 constexpr size_t kRetriesMax = 10'000;
 
-// A file on its way through the route, as it was when it was taken: what the route does to the headers
-// changes neither where the file goes nor its idempotent key.
+// A file on its way through the route, as it was when it was taken: what the route does to the
+// headers changes neither where the file goes nor its idempotent key.
 struct InFlight {
   Spot origin;
   Spot at;
@@ -63,10 +63,7 @@ Headers headers_of(const FileInfo& info, const Directory& directory, const std::
 class FileConsumer final : public Consumer {
  public:
   FileConsumer(std::shared_ptr<const ConsumerOptions> options, Services services)
-      : options_(std::move(options)),
-        o_(*options_),
-        s_(services),
-        alarm_(s_.clock.make_alarm()) {}
+      : options_(std::move(options)), o_(*options_), s_(services), alarm_(s_.clock.make_alarm()) {}
 
   ConsumerTraits traits() const override {
     ConsumerTraits traits;
@@ -94,8 +91,9 @@ class FileConsumer final : public Consumer {
   bool stands_still(const FileInfo& file, SteadyTime now);
   async<Result<bool>> claim_key(InFlight& file);
   async<> free_key(InFlight& file);
-  Result<std::optional<Spot>> spot_of(const std::optional<Target>& target, const DirectoryPtr& outside,
-                                      const Spot& file, const Exchange& exchange) const;
+  Result<std::optional<Spot>> spot_of(const std::optional<Target>& target,
+                                      const DirectoryPtr& outside, const Spot& file,
+                                      const Exchange& exchange) const;
   async<Result<Batch>> take(std::vector<InFlight> files);
   Exchange deliver(InFlight file, Claimed claimed);
   FinishJob plan(const InFlight& file, Receipt& receipt) const;
@@ -167,7 +165,7 @@ async<Result<void>> FileConsumer::open() {
 }
 
 async<> FileConsumer::pause() {
-  const milliseconds pause = first_look_                      ? o_.initial_delay
+  const milliseconds pause = first_look_                     ? o_.initial_delay
                              : o_.greedy && last_look_found_ ? milliseconds(0)
                                                              : o_.delay;
   const SteadyTime until = s_.clock.steady() + pause;
@@ -249,7 +247,8 @@ bool FileConsumer::may_take(const FileInfo& file, SteadyTime now) {
 
 bool FileConsumer::stands_still(const FileInfo& file, SteadyTime now) {
   Seen& seen = seen_[file.name];
-  if (seen.since == SteadyTime() || seen.size != file.size || seen.modified_ms != file.modified_ms) {
+  if (seen.since == SteadyTime() || seen.size != file.size ||
+      seen.modified_ms != file.modified_ms) {
     seen = Seen{file.size, file.modified_ms, now};
     // A time of zero would look like "never seen".
     if (seen.since == SteadyTime()) seen.since += nanoseconds(1);
@@ -323,8 +322,8 @@ async<Result<Batch>> FileConsumer::take(std::vector<InFlight> files) {
 
   Batch batch;
   for (size_t i = 0; i < wanted.size(); ++i) {
-    const bool taken = claimed[i].state == Claimed::State::ready ||
-                       claimed[i].state == Claimed::State::unreadable;
+    const bool taken =
+        claimed[i].state == Claimed::State::ready || claimed[i].state == Claimed::State::unreadable;
     if (taken) {
       batch.push_back(deliver(std::move(wanted[i]), std::move(claimed[i])));
       continue;
@@ -392,9 +391,9 @@ FinishJob FileConsumer::plan(const InFlight& file, Receipt& receipt) const {
       Result<Spot> spot = o_.move.spot(file.origin, move_outside_, receipt.exchange, scope());
       // A name that cannot be is no reason to handle the file twice.
       if (!spot) warn("move: " + spot.error().message() + "; moving to .camel");
-      const Spot fallback{file.origin.directory,
-                          joined(joined(folder_of(file.origin.name), ".camel"),
-                                 base_of(file.origin.name))};
+      const Spot fallback{
+          file.origin.directory,
+          joined(joined(folder_of(file.origin.name), ".camel"), base_of(file.origin.name))};
       move_to(spot ? std::move(*spot) : fallback);
     }
     return job;
@@ -478,7 +477,8 @@ async<> FileConsumer::finish_leftovers() {
 Retry FileConsumer::next(Retry retry) const {
   const int doublings = std::min(retry.failures, 20);
   ++retry.failures;
-  const milliseconds pause = std::min(o_.retry_delay * (int64_t{1} << doublings), o_.retry_delay_max);
+  const milliseconds pause =
+      std::min(o_.retry_delay * (int64_t{1} << doublings), o_.retry_delay_max);
   retry.due = s_.clock.steady() + pause;
   return retry;
 }

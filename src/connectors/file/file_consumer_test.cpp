@@ -4,8 +4,8 @@
 namespace drom {
 namespace {
 
-using testing::Options;
 using std::chrono::seconds;
+using testing::Options;
 namespace fs = std::filesystem;
 using Names = std::vector<std::string>;
 
@@ -178,8 +178,8 @@ TEST_F(FileConsumer, KeepsTheKeyAndTheNameOfTheFileWhateverTheRouteDoesToHeaders
 }
 
 TEST_F(FileConsumer, FiltersByNamePatternExtensionAndDepth) {
-  for (const char* name : {"order-1.xml", "order-2.XML", "note.txt", ".hidden.xml", "sub/order-3.xml",
-                           "sub/deep/order-4.xml", "old/order-5.xml"})
+  for (const char* name : {"order-1.xml", "order-2.XML", "note.txt", ".hidden.xml",
+                           "sub/order-3.xml", "sub/deep/order-4.xml", "old/order-5.xml"})
     put(name);
   const auto found = [&](Options options) {
     options.emplace_back("noop", "true");

@@ -5,8 +5,8 @@
 namespace drom::file {
 namespace {
 
-constexpr size_t kPartMax = 255;    // NAME_MAX of all common file systems
-constexpr size_t kNameMax = 4000;   // leaves room below PATH_MAX for the directory
+constexpr size_t kPartMax = 255;   // NAME_MAX of all common file systems
+constexpr size_t kNameMax = 4000;  // leaves room below PATH_MAX for the directory
 
 Error refused(std::string_view name, std::string_view why) {
   std::string shown(name.substr(0, 100));
@@ -162,7 +162,8 @@ Result<DoneName> DoneName::parse(std::string_view pattern) {
   } else if (what == "${file:name.noext}" || what == "${file:onlyname.noext}") {
     out.kind_ = Kind::by_name_without_extension;
   } else {
-    return Error(ErrorKind::config, "doneFileName '" + std::string(pattern) + "' cannot be resolved",
+    return Error(ErrorKind::config,
+                 "doneFileName '" + std::string(pattern) + "' cannot be resolved",
                  "use a fixed name, ${file:name} or ${file:name.noext}");
   }
   out.prefix_ = pattern.substr(0, start);

@@ -1,5 +1,5 @@
-// Names of files below an endpoint's directory: relative, with '/' between folders, and never able to
-// leave the directory. Pure functions; any thread.
+// Names of files below an endpoint's directory: relative, with '/' between folders, and never able
+// to leave the directory. Pure functions; any thread.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@ namespace drom::file {
 // "a//./b" becomes "a/b". Refused: empty, absolute, "..", NUL, over-long names.
 Result<std::string> safe_name(std::string_view name);
 
-std::string_view folder_of(std::string_view name);     // "a/b" of "a/b/c.txt", "" of "c.txt"
-std::string_view base_of(std::string_view name);       // "c.txt"
+std::string_view folder_of(std::string_view name);          // "a/b" of "a/b/c.txt", "" of "c.txt"
+std::string_view base_of(std::string_view name);            // "c.txt"
 std::string_view without_extension(std::string_view base);  // "c" of "c.txt"; up to the last dot
 std::string_view extension_of(std::string_view base);       // "txt"
 std::string joined(std::string_view folder, std::string_view name);

@@ -58,8 +58,8 @@ TEST(IsUtf8, KnowsGoodFromBad) {
   EXPECT_TRUE(is_utf8(""));
   EXPECT_TRUE(is_utf8("plain"));
   EXPECT_TRUE(is_utf8("\xC3\xA9 \xE2\x82\xAC \xF0\x9F\x90\xAA"));
-  for (const char* bad : {"\x80", "\xC3", "\xC0\x80", "\xE0\x80\x80", "\xED\xA0\x80", "\xF4\x90\x80\x80",
-                          "\xFF", "\xE2\x82"})
+  for (const char* bad : {"\x80", "\xC3", "\xC0\x80", "\xE0\x80\x80", "\xED\xA0\x80",
+                          "\xF4\x90\x80\x80", "\xFF", "\xE2\x82"})
     EXPECT_FALSE(is_utf8(bad));
 }
 

@@ -17,7 +17,8 @@ Error config_error(std::string what, std::string hint = {}) {
 Result<void> read_regex(const Config& config, const char* name, std::optional<std::regex>& out) {
   if (!config.has(name)) return {};
   try {
-    out.emplace(config.text(name), std::regex::ECMAScript | std::regex::icase | std::regex::optimize);
+    out.emplace(config.text(name),
+                std::regex::ECMAScript | std::regex::icase | std::regex::optimize);
   } catch (const std::regex_error& e) {
     return config_error(std::string(name) + " '" + config.text(name) +
                         "' is no regular expression: " + e.what());
@@ -63,10 +64,11 @@ Result<void> read_target(const Config& config, const char* name, std::optional<T
 Result<std::optional<mode_t>> read_mode(const Config& config, const char* name) {
   if (!config.has(name)) return std::optional<mode_t>();
   const std::string& text = config.text(name);
-  const bool octal = !text.empty() && text.size() <= 4 &&
-                     text.find_first_not_of("01234567") == std::string::npos;
+  const bool octal =
+      !text.empty() && text.size() <= 4 && text.find_first_not_of("01234567") == std::string::npos;
   if (!octal)
-    return config_error(std::string(name) + " '" + text + "' is no octal mode", "write it like 640");
+    return config_error(std::string(name) + " '" + text + "' is no octal mode",
+                        "write it like 640");
   const unsigned long mode = std::stoul(text, nullptr, 8);
   if (mode > 0777)
     return config_error(std::string(name) + " '" + text + "' sets more than permissions",

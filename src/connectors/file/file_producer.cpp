@@ -156,9 +156,10 @@ class FileProducer final : public Producer {
     if (!directory_) co_return;
     cleaned_ = true;
     const WallTime before = clock.wall() - kLeftoverAge;
-    const int64_t before_ms =
-        std::chrono::floor<milliseconds>(before.time_since_epoch()).count();
-    auto work = [directory = directory_, before_ms] { return drop_leftovers(*directory, before_ms); };
+    const int64_t before_ms = std::chrono::floor<milliseconds>(before.time_since_epoch()).count();
+    auto work = [directory = directory_, before_ms] {
+      return drop_leftovers(*directory, before_ms);
+    };
     // A directory that cannot be listed can still be written to.
     (void)co_await lane_.call(std::move(work));
   }

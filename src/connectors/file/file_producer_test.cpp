@@ -111,7 +111,8 @@ TEST_F(FileProducer, DoesWithAnExistingFileWhatItIsTold) {
   EXPECT_EQ(content("f.txt"), "oldnew\n");
   EXPECT_TRUE(twice({{"fileExist", "TryRename"}}).running());
   EXPECT_EQ(content("f.txt"), "new");
-  EXPECT_TRUE(twice({{"fileExist", "Move"}, {"moveExisting", "old/${file:name.noext}-1.txt"}}).running());
+  EXPECT_TRUE(
+      twice({{"fileExist", "Move"}, {"moveExisting", "old/${file:name.noext}-1.txt"}}).running());
   EXPECT_EQ(content("f.txt"), "new");
   EXPECT_EQ(content("old/f-1.txt"), "old");
   EXPECT_EQ(all(), (Names{"f.txt", "old/f-1.txt"}));
@@ -120,7 +121,7 @@ TEST_F(FileProducer, DoesWithAnExistingFileWhatItIsTold) {
 TEST_F(FileProducer, CreatesWhatIsMissingOnlyWhenAllowed) {
   open({{"fileName", "a/b/c"}, {"chmodDirectory", "700"}, {"chmod", "640"}}, "new/deep");
   ASSERT_TRUE(write("x").running());
-  struct stat info {};
+  struct stat info{};
   ASSERT_EQ(::stat((folder / "new/deep/a/b/c").c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777u, 0640u);
   ASSERT_EQ(::stat((folder / "new/deep/a/b").c_str(), &info), 0);

@@ -1,5 +1,5 @@
-// The lanes that file: endpoints of an engine work on: few threads however many endpoints there are,
-// always the same one for a directory. Shard thread.
+// The lanes that file: endpoints of an engine work on: few threads however many endpoints there
+// are, always the same one for a directory. Shard thread.
 #pragma once
 
 #include <array>

@@ -20,17 +20,14 @@ ErrorKind kind_of(int code) {
     case EINTR:
     case ENOMEM:
     case ENOLCK:
-    case ETXTBSY:
-      return ErrorKind::transient;
+    case ETXTBSY: return ErrorKind::transient;
     case ESTALE:
     case ENODEV:
     case ENXIO:
     case EHOSTDOWN:
     case ETIMEDOUT:
-    case ENOTCONN:
-      return ErrorKind::not_connected;
-    default:
-      return ErrorKind::rejected;
+    case ENOTCONN: return ErrorKind::not_connected;
+    default: return ErrorKind::rejected;
   }
 }
 

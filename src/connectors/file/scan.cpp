@@ -126,7 +126,7 @@ Result<Listing> list_folder(const Directory& directory, std::string_view folder)
       continue;
     }
     if (entry->d_type == DT_UNKNOWN) {
-      struct stat info {};
+      struct stat info{};
       if (::fstatat(place->folder.get(), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
           S_ISDIR(info.st_mode)) {
         out.folders.push_back(place->base);

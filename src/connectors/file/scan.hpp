@@ -33,7 +33,7 @@ struct ScanRules {
   bool recursive = false;
   int64_t min_depth = 0;  // the directory itself is depth 1
   int64_t max_depth = INT64_MAX;
-  bool hidden = false;    // files and folders whose name starts with a dot
+  bool hidden = false;  // files and folders whose name starts with a dot
   Filter filter;
   DoneName done;
   std::vector<std::string> skipped_folders;  // where handled files go: "done", "a/b"

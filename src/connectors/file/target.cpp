@@ -41,7 +41,8 @@ Result<Target> Target::parse(std::string_view option, std::string_view text) {
   if (folder.empty()) return out;
   Result<std::string> name = safe_name(folder);
   if (!name)
-    return Error(ErrorKind::config, std::string(option) + ": " + name.error().what, name.error().hint);
+    return Error(ErrorKind::config, std::string(option) + ": " + name.error().what,
+                 name.error().hint);
   out.beside_ = std::move(*name);
   return out;
 }

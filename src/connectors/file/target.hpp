@@ -21,7 +21,8 @@ class Target {
   // The literal folder when it is elsewhere ("../done", "/archive"), as a path to open; else "".
   const std::string& elsewhere() const { return elsewhere_; }
 
-  // The spot for `file`. `outside` is the opened elsewhere(). Evaluates the expression with `exchange`.
+  // The spot for `file`. `outside` is the opened elsewhere(). Evaluates the expression with
+  // `exchange`.
   Result<Spot> spot(const Spot& file, const DirectoryPtr& outside, const Exchange& exchange,
                     const EvalScope& scope) const;
 

@@ -81,7 +81,7 @@ Result<void> append(const WriteJob& job, const Place& target) {
                        O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666));
   if (!fd) return io_error(errno, "write", target.shown);
   if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) return io_error(EBUSY, "append to", target.shown);
-  struct stat before {};
+  struct stat before{};
   if (::fstat(fd.get(), &before) != 0) return io_error(errno, "append to", target.shown);
   if (!S_ISREG(before.st_mode)) return io_error(EINVAL, "append to", target.shown);
   std::string data(job.content.view());
@@ -162,7 +162,8 @@ Result<size_t> drop_leftovers(const Directory& directory, int64_t before_ms) {
     if (!ours || file.modified_ms >= before_ms) continue;
     Result<Place> place = directory.existing(file.name);
     if (!place) continue;
-    const Fd fd(::openat(place->folder.get(), place->base.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC));
+    const Fd fd(
+        ::openat(place->folder.get(), place->base.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC));
     if (!fd || ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) continue;
     if (remove_file(*place)) ++dropped;
   }

@@ -60,8 +60,8 @@ HttpClient::~HttpClient() = default;
 
 Result<std::shared_ptr<HttpClient::Host>> HttpClient::host(const ClientOptions& options) {
   const Target& target = options.target;
-  std::string key = (target.tls ? "https://" : "http://") + target.host + ":" +
-                    std::to_string(target.port);
+  std::string key =
+      (target.tls ? "https://" : "http://") + target.host + ":" + std::to_string(target.port);
   if (target.tls) key += options.trust_all ? " any" : " " + options.ca_file;
   const auto found = hosts_.find(key);
   if (found != hosts_.end()) return found->second;
@@ -98,7 +98,8 @@ async<Result<void>> HttpClient::wait_for_room(std::shared_ptr<Host> host,
   while (host->busy >= options.connections_max) {
     const auto left = std::chrono::ceil<milliseconds>(until - clock_.steady());
     if (left.count() <= 0)
-      co_return Error(ErrorKind::timeout, "no free connection to " + options.target.host + " in time",
+      co_return Error(ErrorKind::timeout,
+                      "no free connection to " + options.target.host + " in time",
                       "raise connectionsPerRoute, or let fewer exchanges run at once");
     const std::unique_ptr<Alarm> alarm = clock_.make_alarm();
     const Waiting waiting(*host, alarm.get());
@@ -138,8 +139,8 @@ async<Result<Response>> HttpClient::send(const ClientOptions& options, const Wir
     }
     Result<Response> response =
         co_await connection->exchange(request, options.response_timeout, options.body_bytes_max);
-    // A reused connection may have ended just when the request was sent. Only what may be done twice
-    // is sent twice, and only once.
+    // A reused connection may have ended just when the request was sent. Only what may be done
+    // twice is sent twice, and only once.
     const bool ended = !response && response.error().kind == ErrorKind::transient;
     if (ended && reused && connection->unanswered() && request.idempotent) {
       connection.reset();

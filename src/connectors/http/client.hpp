@@ -1,6 +1,6 @@
-// The HTTP client of an engine: pools of connections per host, shared by all producers. Reuses what is
-// alive, and sends a request a second time only when the first cannot have had an effect.
-// Shard thread only.
+// The HTTP client of an engine: pools of connections per host, shared by all producers. Reuses what
+// is alive, and sends a request a second time only when the first cannot have had an effect. Shard
+// thread only.
 #pragma once
 
 #include <map>
@@ -20,7 +20,7 @@ struct ClientOptions {
   Target target;
   std::string ca_file;
   bool trust_all = false;
-  size_t connections_max = 20;  // to this host
+  size_t connections_max = 20;                              // to this host
   milliseconds connect_timeout = std::chrono::seconds(10);  // also for a free connection
   milliseconds response_timeout = std::chrono::seconds(30);
   milliseconds idle_timeout = std::chrono::seconds(60);

@@ -69,8 +69,10 @@ class ScriptedServer {
     if (requests.size() > script_.size()) return;  // says nothing at all
     const std::string& line = script_[requests.size() - 1];
     boost::system::error_code ignored;
-    if (line.empty()) peer.socket.close(ignored);
-    else peer.socket.send(boost::asio::buffer(line), 0, ignored);
+    if (line.empty())
+      peer.socket.close(ignored);
+    else
+      peer.socket.send(boost::asio::buffer(line), 0, ignored);
   }
 
   tcp::acceptor acceptor_;
@@ -182,7 +184,8 @@ TEST_F(HttpClientTest, TellsThatNobodyListens) {
 }
 
 TEST_F(HttpClientTest, TakesInformationBeforeTheAnswer) {
-  serve({std::string("HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n") + kOk, "HTTP/1.1 101 Switching Protocols\r\n\r\n"});
+  serve({std::string("HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n") + kOk,
+         "HTTP/1.1 101 Switching Protocols\r\n\r\n"});
   EXPECT_EQ(outcome(), "200 ok");
   EXPECT_EQ(outcome(), "rejected");
 }

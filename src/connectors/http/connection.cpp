@@ -114,8 +114,8 @@ async<Result<void>> Connection::connect(Target target, TlsContext tls, Clock& cl
   }
   if (ec || expired_) {
     const std::string why = expired_ ? "no answer in time" : ec.message();
-    co_return Error(ErrorKind::not_connected,
-                    "cannot connect to " + target.host + ":" + std::to_string(target.port) + ": " + why);
+    co_return Error(ErrorKind::not_connected, "cannot connect to " + target.host + ":" +
+                                                  std::to_string(target.port) + ": " + why);
   }
   socket_.set_option(tcp::no_delay(true), ec);
   Result<void> done;
@@ -140,10 +140,12 @@ async<Result<void>> Connection::handshake(Target target, TlsContext tls) {
                                  asio::redirect_error(asio::use_awaitable, ec));
   if (!ec) co_return Result<void>();
   const std::string why = expired_ ? "no answer in time" : ec.message();
-  co_return Error(ErrorKind::not_connected,
-                  "no TLS connection to " + target.host + ":" + std::to_string(target.port) + ": " + why,
-                  expired_ ? "" : "the certificate must be valid, for this host name, and from a "
-                                  "known authority (option caFile)");
+  co_return Error(
+      ErrorKind::not_connected,
+      "no TLS connection to " + target.host + ":" + std::to_string(target.port) + ": " + why,
+      expired_ ? ""
+               : "the certificate must be valid, for this host name, and from a "
+                 "known authority (option caFile)");
 }
 
 Error Connection::failure(const std::string& doing, const ErrorCode& ec) const {

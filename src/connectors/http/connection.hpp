@@ -1,5 +1,5 @@
-// One connection to a server, plain or TLS: connects, sends a request, reads its answer. Each step has
-// a deadline, which closes the connection. Used by one coroutine at a time. Shard thread only.
+// One connection to a server, plain or TLS: connects, sends a request, reads its answer. Each step
+// has a deadline, which closes the connection. Used by one coroutine at a time. Shard thread only.
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
@@ -29,7 +29,7 @@ struct Target {
 // A request as it goes over the wire: `head` ends with the empty line.
 struct WireRequest {
   std::string head;
-  Value body;  // null, text or bytes
+  Value body;               // null, text or bytes
   bool head_only = false;   // HEAD: the answer has no body
   bool idempotent = false;  // may be sent again when nobody knows whether it arrived
 };

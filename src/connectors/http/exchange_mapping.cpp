@@ -70,7 +70,8 @@ void append_content_type(std::string& out, const Headers& headers, const Request
     if (append_header(out, "Content-Type", entry.second)) return;
   }
   // A pattern or a list is no media type of one answer.
-  const bool one = !rules.produces.empty() && rules.produces.find_first_of(",*") == std::string_view::npos;
+  const bool one =
+      !rules.produces.empty() && rules.produces.find_first_of(",*") == std::string_view::npos;
   out.append("Content-Type: ").append(one ? rules.produces : by_body).append("\r\n");
 }
 

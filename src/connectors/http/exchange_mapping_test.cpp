@@ -11,9 +11,11 @@ namespace {
 class ExchangeMapping : public ::testing::Test {
  protected:
   // The message of a request whose head is `lines`.
-  bool receive(const std::string& lines, const std::string& body = {}, Router::Parameters parameters = {}) {
+  bool receive(const std::string& lines, const std::string& body = {},
+               Router::Parameters parameters = {}) {
     RequestReader reader(4096);
-    const std::string length = body.empty() ? "" : "Content-Length: " + std::to_string(body.size()) + "\r\n";
+    const std::string length =
+        body.empty() ? "" : "Content-Length: " + std::to_string(body.size()) + "\r\n";
     std::string input = lines + "Host: shop\r\n" + length + "\r\n" + body;
     input.erase(0, reader.consume(input));
     reader.consume(input);
@@ -36,7 +38,8 @@ class ExchangeMapping : public ::testing::Test {
 };
 
 TEST_F(ExchangeMapping, MakesHeadersOfPathAndQuery) {
-  ASSERT_TRUE(receive("GET /orders/7?size=10&name=a+b%26&size=11&id=8 HTTP/1.1\r\n", "", {{"id", "7"}}));
+  ASSERT_TRUE(
+      receive("GET /orders/7?size=10&name=a+b%26&size=11&id=8 HTTP/1.1\r\n", "", {{"id", "7"}}));
   EXPECT_EQ(message.headers.text("id"), "7");
   EXPECT_EQ(message.headers.text("size"), "10");
   EXPECT_EQ(message.headers.text("name"), "a b&");
@@ -44,12 +47,14 @@ TEST_F(ExchangeMapping, MakesHeadersOfPathAndQuery) {
   EXPECT_EQ(message.headers.text("CamelHttpPath"), "/orders/7");
   EXPECT_EQ(message.headers.text("CamelHttpQuery"), "size=10&name=a+b%26&size=11&id=8");
   EXPECT_EQ(message.headers.text("CamelHttpUri"), "/orders/7?size=10&name=a+b%26&size=11&id=8");
-  EXPECT_EQ(message.headers.text("CamelHttpUrl"), "http://shop/orders/7?size=10&name=a+b%26&size=11&id=8");
+  EXPECT_EQ(message.headers.text("CamelHttpUrl"),
+            "http://shop/orders/7?size=10&name=a+b%26&size=11&id=8");
   EXPECT_TRUE(message.body.is_null());
 }
 
 TEST_F(ExchangeMapping, LetsNoQueryWriteEngineOrContentHeaders) {
-  ASSERT_TRUE(receive("GET /?CamelHttpResponseCode=500&Content-Type=text/html&Host=evil HTTP/1.1\r\n"));
+  ASSERT_TRUE(
+      receive("GET /?CamelHttpResponseCode=500&Content-Type=text/html&Host=evil HTTP/1.1\r\n"));
   EXPECT_EQ(message.headers.find("CamelHttpResponseCode"), nullptr);
   EXPECT_EQ(message.headers.find("Content-Type"), nullptr);
   EXPECT_EQ(message.headers.text("Host"), "shop");
@@ -58,7 +63,8 @@ TEST_F(ExchangeMapping, LetsNoQueryWriteEngineOrContentHeaders) {
 }
 
 TEST_F(ExchangeMapping, SendsBackOnlyWhatTheRouteHasSet) {
-  ASSERT_TRUE(receive("GET /?Location=http://evil HTTP/1.1\r\nAuthorization: Bearer x\r\nX-Id: 1\r\n"));
+  ASSERT_TRUE(
+      receive("GET /?Location=http://evil HTTP/1.1\r\nAuthorization: Bearer x\r\nX-Id: 1\r\n"));
   message.headers.set("X-New", Value("n"));
   message.headers.set("X-Id", Value("2"));
   message.headers.set("kafka.topic", Value("t"));
@@ -83,8 +89,11 @@ TEST_F(ExchangeMapping, ChoosesTheStatus) {
   ASSERT_TRUE(receive("GET / HTTP/1.1\r\n"));
   answer();
   EXPECT_EQ(out.status, 204);
-  const std::pair<Value, int> cases[] = {{Value(201), 201}, {Value("404"), 404}, {Value(7), 500},
-                                         {Value(101), 500}, {Value("x"), 500}};
+  const std::pair<Value, int> cases[] = {{Value(201), 201},
+                                         {Value("404"), 404},
+                                         {Value(7), 500},
+                                         {Value(101), 500},
+                                         {Value("x"), 500}};
   for (const auto& [code, expected] : cases) {
     ASSERT_TRUE(receive("GET / HTTP/1.1\r\n"));
     message.headers.set("CamelHttpResponseCode", code);
@@ -127,8 +136,9 @@ TEST_F(ExchangeMapping, TellsClientsOnlyWhatTheyMayKnow) {
   };
   EXPECT_EQ(answer_to(Error(ErrorKind::data, "no 'id'")),
             R"(400 {"error":{"kind":"data","message":"no 'id'","exchangeId":"drom-1-7"}})");
-  EXPECT_EQ(answer_to(Error(ErrorKind::rejected, "unique key orders_pk")),
-            R"(422 {"error":{"kind":"rejected","message":"the request was refused","exchangeId":"drom-1-7"}})");
+  EXPECT_EQ(
+      answer_to(Error(ErrorKind::rejected, "unique key orders_pk")),
+      R"(422 {"error":{"kind":"rejected","message":"the request was refused","exchangeId":"drom-1-7"}})");
   EXPECT_EQ(answer_to(Error(ErrorKind::bug, "secret")),
             R"(500 {"error":{"kind":"bug","message":"internal error","exchangeId":"drom-1-7"}})");
   Error busy(ErrorKind::transient, "database is locked");

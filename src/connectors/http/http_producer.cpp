@@ -13,9 +13,7 @@ bool is_credential(std::string_view name) {
   return iequals(name, "Authorization") || iequals(name, "Cookie");
 }
 
-bool may_repeat(std::string_view method) {
-  return method != "POST" && method != "PATCH";
-}
+bool may_repeat(std::string_view method) { return method != "POST" && method != "PATCH"; }
 
 bool takes_body(std::string_view method) {
   return method == "POST" || method == "PUT" || method == "PATCH";
@@ -94,7 +92,8 @@ class HttpProducer final : public Producer {
         continue;
       if (is_credential(name) && (!options_.forward_credentials || !attempt.credentials)) continue;
       if (configured && iequals(name, "Authorization")) continue;
-      if (!content && name.size() > 8 && iequals(std::string_view(name).substr(0, 8), "Content-")) continue;
+      if (!content && name.size() > 8 && iequals(std::string_view(name).substr(0, 8), "Content-"))
+        continue;
       if (!append_header(head, name, entry.second)) {
         scope.log.warn(scope.route, "the header '" + name + "' cannot be sent to " + options_.uri +
                                         ": bad characters");
@@ -143,7 +142,8 @@ class HttpProducer final : public Producer {
     // They described the body that is gone.
     for (const char* stale : {"Content-Type", "Content-Encoding", "Content-Language"})
       message.headers.erase(stale);
-    for (const Headers::Entry& entry : response.headers) message.headers.set(entry.first, entry.second);
+    for (const Headers::Entry& entry : response.headers)
+      message.headers.set(entry.first, entry.second);
     message.headers.set("CamelHttpResponseCode", Value(response.status));
     message.headers.set("CamelHttpResponseText", Value(std::move(response.reason)));
     message.body = response.body.empty() ? Value() : Value(Bytes(std::move(response.body)));
@@ -157,7 +157,8 @@ class HttpProducer final : public Producer {
                     std::string(reason_phrase(status)));
     error.type = "org.apache.camel.http.base.HttpOperationFailedException";
     if (again)
-      error.retry_after = parse_retry_after(response.headers.text("Retry-After"), scope.clock.wall());
+      error.retry_after =
+          parse_retry_after(response.headers.text("Retry-After"), scope.clock.wall());
     response.body.resize(std::min(response.body.size(), kErrorBodyMax));
     exchange.properties.set("CamelHttpResponseCode", Value(status));
     exchange.properties.set("CamelHttpResponseBody", Value(Bytes(std::move(response.body))));

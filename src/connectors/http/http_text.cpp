@@ -34,7 +34,8 @@ std::string encode(std::string_view text, std::string_view kept, bool keep_escap
   for (size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                       kept.find(c) != std::string_view::npos || (keep_escapes && is_escape(text, i));
+                       kept.find(c) != std::string_view::npos ||
+                       (keep_escapes && is_escape(text, i));
     if (plain) {
       out += c;
       continue;
@@ -244,8 +245,7 @@ bool append_header(std::string& out, std::string_view name, const Value& value) 
   if (value.is_null()) return true;
   if (const List* list = value.as_list()) {
     bool good = true;
-    for (const Value& element : *list)
-      good = append_line(out, name, element.to_text()) && good;
+    for (const Value& element : *list) good = append_line(out, name, element.to_text()) && good;
     return good;
   }
   if (value.is_text()) return append_line(out, name, value.raw());

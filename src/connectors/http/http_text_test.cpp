@@ -50,7 +50,8 @@ TEST(HttpText, WritesHeadersByTheKindOfTheirValue) {
   EXPECT_EQ(header("X", Value(true)), "X: true\r\n");
   EXPECT_EQ(header("X", Value("")), "X: \r\n");
   EXPECT_EQ(header("X", Value()), "");
-  EXPECT_EQ(header("Set-Cookie", Value(List{"a=1", "b=2"})), "Set-Cookie: a=1\r\nSet-Cookie: b=2\r\n");
+  EXPECT_EQ(header("Set-Cookie", Value(List{"a=1", "b=2"})),
+            "Set-Cookie: a=1\r\nSet-Cookie: b=2\r\n");
 }
 
 // Case C52: bytes that are text stay text; others become base64, where the protocol needs text.

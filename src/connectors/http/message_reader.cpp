@@ -52,9 +52,9 @@ struct Inbox {
   std::string body;
   uint64_t body_max = UINT64_MAX;
   size_t header_count = 0;
-  int lengths = 0;             // Content-Length lines
+  int lengths = 0;  // Content-Length lines
   bool transfer_coded = false;
-  bool head_done = false;      // fields that follow are trailers, which nobody gets to see
+  bool head_done = false;  // fields that follow are trailers, which nobody gets to see
   bool too_many = false;
   std::optional<Refusal> refusal;
 

@@ -1,6 +1,7 @@
 // Reads one HTTP/1 message after another from bytes, without any I/O. Beast's parser does the
-// grammar; what it lets pass and we refuse is here: both lengths at once, unknown transfer encodings,
-// folded lines, repeated Host, too many headers, and a body over the limit. RFC 9112. Shard thread.
+// grammar; what it lets pass and we refuse is here: both lengths at once, unknown transfer
+// encodings, folded lines, repeated Host, too many headers, and a body over the limit. RFC 9112.
+// Shard thread.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +15,10 @@
 namespace drom::http {
 
 enum class ReadState : uint8_t {
-  head,      // wants bytes of the start line and the headers
-  body,      // the head is there, wants bytes of the body
+  head,  // wants bytes of the start line and the headers
+  body,  // the head is there, wants bytes of the body
   complete,
-  refused,   // refusal() says why; nothing more can be read from this connection
+  refused,  // refusal() says why; nothing more can be read from this connection
 };
 
 struct Refusal {
@@ -27,15 +28,15 @@ struct Refusal {
 
 struct Request {
   Method method = Method::unknown;
-  std::string target;            // as sent: path and query
-  std::string_view path;         // views into `target`
-  std::string_view query;        // without the question mark
+  std::string target;      // as sent: path and query
+  std::string_view path;   // views into `target`
+  std::string_view query;  // without the question mark
   std::string host;
-  Headers headers;               // without engine names and transport headers
+  Headers headers;  // without engine names and transport headers
   std::string body;
   bool has_body = false;
   bool keep_alive = true;
-  bool old = false;              // HTTP/1.0
+  bool old = false;  // HTTP/1.0
   bool expects_continue = false;
 };
 

@@ -10,7 +10,8 @@ void feed(RequestReader& reader, std::string_view input) {
   while (true) {
     const size_t used = reader.consume(input);
     input.remove_prefix(used);
-    if (used == 0 || reader.state() == ReadState::refused || reader.state() == ReadState::complete) return;
+    if (used == 0 || reader.state() == ReadState::refused || reader.state() == ReadState::complete)
+      return;
   }
 }
 
@@ -36,7 +37,8 @@ TEST(RequestReader, ReadsARequestWithABody) {
 
 TEST(RequestReader, ReadsByteByByte) {
   const std::string input =
-      "\r\nPOST /a HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n1;x=y\r\nc\r\n0\r\n"
+      "\r\nPOST /a HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: "
+      "chunked\r\n\r\n2\r\nab\r\n1;x=y\r\nc\r\n0\r\n"
       "X-Trailer: t\r\n\r\n";
   RequestReader reader(1024);
   std::string pending;
@@ -77,17 +79,28 @@ TEST(RequestReader, DropsEngineNamesAndJoinsRepeatedHeaders) {
 }
 
 TEST(RequestReader, RefusesTwoFramings) {
-  EXPECT_EQ(refusal_of("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n"), 400);
-  EXPECT_EQ(refusal_of("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n"), 400);
-  EXPECT_EQ(refusal_of("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\nContent-Length: 3\r\n\r\n"), 400);
-  EXPECT_EQ(refusal_of("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\n"), 400);
+  EXPECT_EQ(
+      refusal_of(
+          "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n"),
+      400);
+  EXPECT_EQ(
+      refusal_of(
+          "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n"),
+      400);
+  EXPECT_EQ(
+      refusal_of("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\nContent-Length: 3\r\n\r\n"),
+      400);
+  EXPECT_EQ(
+      refusal_of("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\n"),
+      400);
   EXPECT_EQ(refusal_of("POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n"), 400);
   EXPECT_EQ(refusal_of("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: -1\r\n\r\n"), 400);
   EXPECT_EQ(refusal_of("POST / HTTP/1.1\r\nHost: h\r\nContent-Length : 3\r\n\r\n"), 400);
 }
 
 TEST(RequestReader, RefusesUnknownTransferEncodings) {
-  EXPECT_EQ(refusal_of("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: gzip, chunked\r\n\r\n"), 501);
+  EXPECT_EQ(refusal_of("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: gzip, chunked\r\n\r\n"),
+            501);
   EXPECT_EQ(refusal_of("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: xchunked\r\n\r\n"), 501);
 }
 
@@ -103,8 +116,11 @@ TEST(RequestReader, RefusesWhatParsersDisagreeAbout) {
   EXPECT_EQ(refusal_of("GET /\r\n\r\n"), 400);
   EXPECT_EQ(refusal_of("GET / HTTP/3.0\r\nHost: h\r\n\r\n"), 400);
   EXPECT_EQ(refusal_of("\x16\x03\x01\x02 hello\r\n\r\n"), 400);
-  EXPECT_EQ(refusal_of("POST / HTTP/1.1\r\nHost: h\r\nContent-Type: a/b\r\nContent-Type: c/d\r\n\r\n"), 400);
-  EXPECT_EQ(refusal_of("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"), 400);
+  EXPECT_EQ(
+      refusal_of("POST / HTTP/1.1\r\nHost: h\r\nContent-Type: a/b\r\nContent-Type: c/d\r\n\r\n"),
+      400);
+  EXPECT_EQ(refusal_of("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"),
+            400);
   EXPECT_EQ(refusal_of("POST / HTTP/1.1\r\nHost: h\r\nExpect: tea\r\n\r\n"), 417);
 }
 
@@ -139,7 +155,8 @@ TEST(RequestReader, BoundsTheBodyBeforeAndWhileReading) {
 
 TEST(ResponseReader, ReadsBodiesOfEachFraming) {
   ResponseReader sized(1024, 100, false);
-  sized.consume("HTTP/1.1 201 Created\r\nContent-Length: 2\r\nSet-Cookie: a\r\nSet-Cookie: b\r\n\r\nok");
+  sized.consume(
+      "HTTP/1.1 201 Created\r\nContent-Length: 2\r\nSet-Cookie: a\r\nSet-Cookie: b\r\n\r\nok");
   ASSERT_EQ(sized.state(), ReadState::complete);
   EXPECT_EQ(sized.response().status, 201);
   EXPECT_EQ(sized.response().body, "ok");

@@ -59,7 +59,8 @@ class PlatformHttpConsumer final : public Consumer, private RequestSink {
     co_return Result<void>();
   }
 
-  // What is queued already has been accepted and is still polled; what comes now is told to come later.
+  // What is queued already has been accepted and is still polled; what comes now is told to come
+  // later.
   void stop() override {
     open_ = false;
     arrived_->ring();
@@ -90,7 +91,8 @@ class PlatformHttpConsumer final : public Consumer, private RequestSink {
     }
     Exchange exchange(Message(), ExchangePattern::in_out);
     if (!fill_message(exchange.message, request, parameters, server_->tls() ? "https" : "http")) {
-      const Error error(ErrorKind::data, "the query has a bad escape, a line break, or too many parameters");
+      const Error error(ErrorKind::data,
+                        "the query has a bad escape, a line break, or too many parameters");
       write_failure(answer_, error, "", AnswerRules());
       return send(*responder);
     }
@@ -124,7 +126,9 @@ class PlatformHttpConsumer final : public Consumer, private RequestSink {
       case Outcome::done:
         write_answer(answer_, std::move(exchange.message), pending.marks, options_.answer, log_);
         break;
-      case Outcome::failed: write_failure(answer_, *exchange.error, id(exchange), options_.answer); break;
+      case Outcome::failed:
+        write_failure(answer_, *exchange.error, id(exchange), options_.answer);
+        break;
       case Outcome::released: write_unavailable(answer_); break;
     }
     free_.push_back(exchange.delivery);
@@ -197,8 +201,8 @@ OptionSpec option(std::string name, OptionType type, std::string doc, std::strin
   return out;
 }
 
-OptionSpec number(std::string name, std::string doc, std::string fallback, int64_t low, int64_t high,
-                  OptionType type = OptionType::integer) {
+OptionSpec number(std::string name, std::string doc, std::string fallback, int64_t low,
+                  int64_t high, OptionType type = OptionType::integer) {
   OptionSpec out = option(std::move(name), type, std::move(doc), std::move(fallback));
   out.minimum = low;
   out.maximum = high;
@@ -210,43 +214,52 @@ ConfigSpec platform_http_spec() {
   spec.name = "platform-http";
   spec.title = "Platform HTTP";
   spec.doc =
-      "Serves a route over the HTTP server of the engine. Each request is one exchange whose message, "
+      "Serves a route over the HTTP server of the engine. Each request is one exchange whose "
+      "message, "
       "as the route leaves it, is the answer. Headers of the request, {parameters} of the path and "
-      "query parameters become headers; names that start with Camel or with a connector's prefix are "
+      "query parameters become headers; names that start with Camel or with a connector's prefix "
+      "are "
       "dropped. The status is the header CamelHttpResponseCode, else 200, or 204 without a body. "
       "Failed exchanges answer 400 (bad data), 422 (refused), 503 with Retry-After (worth another "
-      "try) or 500, with a JSON body that tells nothing but the exchange id. Where the server listens "
-      "is set by the properties drom.http.host (0.0.0.0), drom.http.port (8080; 0 is any free port), "
-      "drom.http.certificateFile and drom.http.keyFile (TLS); its limits by drom.http.maxConnections, "
+      "try) or 500, with a JSON body that tells nothing but the exchange id. Where the server "
+      "listens "
+      "is set by the properties drom.http.host (0.0.0.0), drom.http.port (8080; 0 is any free "
+      "port), "
+      "drom.http.certificateFile and drom.http.keyFile (TLS); its limits by "
+      "drom.http.maxConnections, "
       "maxHeaderSize, headerTimeout, bodyTimeout, idleTimeout and writeTimeout.";
   spec.syntax = "platform-http:path";
   spec.consumes = true;
-  OptionSpec path = option("path", OptionType::text, "The path, with {parameters} that become headers.",
-                           {}, "/orders/{id}");
+  OptionSpec path = option("path", OptionType::text,
+                           "The path, with {parameters} that become headers.", {}, "/orders/{id}");
   path.required = true;
   path.path = true;
   spec.options = {
       path,
       option("httpMethodRestrict", OptionType::list,
-             "The methods that are served; others are answered with 405, OPTIONS with the list.", {},
-             "GET,POST"),
+             "The methods that are served; others are answered with 405, OPTIONS with the list.",
+             {}, "GET,POST"),
       option("consumes", OptionType::text,
-             "Media types of a request body; others are answered with 415.", {}, "application/json"),
+             "Media types of a request body; others are answered with 415.", {},
+             "application/json"),
       option("produces", OptionType::text,
              "Media types of the answer; a request that accepts none of them is answered with 406.",
              {}, "application/json"),
-      option("matchOnUriPrefix", OptionType::boolean, "Serves all paths below this one, too.", "false"),
-      number("maxBodySize", "The largest request body; larger ones are answered with 413.", "1MB", 0,
-             int64_t{1} << 40, OptionType::size),
+      option("matchOnUriPrefix", OptionType::boolean, "Serves all paths below this one, too.",
+             "false"),
+      number("maxBodySize", "The largest request body; larger ones are answered with 413.", "1MB",
+             0, int64_t{1} << 40, OptionType::size),
       number("concurrency", "How many requests the route works on at once.", "64", 1, 10'000),
       number("queueSize", "How many further requests wait; more are answered with 503.", "1024", 1,
              100'000),
       option("muteException", OptionType::boolean,
              "Leaves the error text out of the answer to bad data, too.", "false"),
       option("returnHttpRequestHeaders", OptionType::boolean,
-             "Sends the headers of the request back when the route leaves them as they came.", "false"),
+             "Sends the headers of the request back when the route leaves them as they came.",
+             "false"),
       option("corsEnabled", OptionType::boolean,
-             "Lets browsers call from other origins and answers their preflight requests.", "false"),
+             "Lets browsers call from other origins and answers their preflight requests.",
+             "false"),
       option("corsAllowOrigin", OptionType::list, "The origins that may call; * is any.", "*",
              "https://shop.example.com"),
       option("corsAllowMethods", OptionType::text, "The methods that a preflight answer allows.",

@@ -10,15 +10,16 @@
 namespace drom::http {
 namespace {
 
+using drom::testing::Harness;
 using drom::testing::make_endpoint;
 using drom::testing::Options;
-using drom::testing::try_endpoint;
-using drom::testing::Harness;
 using drom::testing::RawClient;
 using drom::testing::RawReply;
 using drom::testing::TestCertificate;
+using drom::testing::try_endpoint;
 
-// Runs a consumer as the engine does: polls, lets `work` act, settles. Ends when the consumer stops.
+// Runs a consumer as the engine does: polls, lets `work` act, settles. Ends when the consumer
+// stops.
 async<> serve(Consumer& consumer, std::function<Outcome(Exchange&)> work, bool& stopping) {
   Result<void> opened = co_await consumer.open();
   DROM_ASSERT(opened);
@@ -58,7 +59,8 @@ class PlatformHttp : public ::testing::Test {
     const Result<void> started = harness.start();
     ASSERT_TRUE(started) << started.error().message();
     server = *HttpServer::of(harness);
-    for (size_t i = 0; i < consumers.size(); ++i) harness.spawn(serve(*consumers[i], works[i], stopping));
+    for (size_t i = 0; i < consumers.size(); ++i)
+      harness.spawn(serve(*consumers[i], works[i], stopping));
     harness.settle();
   }
   void stop() {
@@ -93,20 +95,22 @@ class PlatformHttp : public ::testing::Test {
 // The routes of the quickstart.
 TEST_F(PlatformHttp, ServesTheOrdersOfTheQuickstart) {
   std::string created;
-  add({{"path", "/orders"}, {"httpMethodRestrict", "POST"}, {"consumes", "application/json"}}, [&](Exchange& e) {
-    created = e.message.body.to_text();
-    EXPECT_EQ(e.pattern, ExchangePattern::in_out);
-    e.message.body = *parse_json(R"({"status":"accepted"})");
-    e.message.headers.set("CamelHttpResponseCode", Value(202));
-    return Outcome::done;
-  });
+  add({{"path", "/orders"}, {"httpMethodRestrict", "POST"}, {"consumes", "application/json"}},
+      [&](Exchange& e) {
+        created = e.message.body.to_text();
+        EXPECT_EQ(e.pattern, ExchangePattern::in_out);
+        e.message.body = *parse_json(R"({"status":"accepted"})");
+        e.message.headers.set("CamelHttpResponseCode", Value(202));
+        return Outcome::done;
+      });
   add({{"path", "orders/{id}"}, {"httpMethodRestrict", "GET"}}, [](Exchange& e) {
     e.message.body = Value("order " + std::string(e.message.headers.text("id")));
     return Outcome::done;
   });
   start();
-  RawReply reply = ask(
-      "POST /orders HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: 8\r\n\r\n{\"id\":7}");
+  RawReply reply =
+      ask("POST /orders HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: "
+          "8\r\n\r\n{\"id\":7}");
   EXPECT_EQ(created, "{\"id\":7}");
   EXPECT_EQ(reply.status, 202);
   EXPECT_TRUE(reply.has("Content-Type: application/json"));
@@ -131,7 +135,8 @@ TEST_F(PlatformHttp, AnswersByTheFateOfTheExchange) {
   start();
   const RawReply data = ask("GET /data HTTP/1.1\r\nHost: h\r\n\r\n");
   EXPECT_EQ(data.status, 400);
-  EXPECT_EQ(data.body, R"({"error":{"kind":"data","message":"told in words","exchangeId":"test-9"}})");
+  EXPECT_EQ(data.body,
+            R"({"error":{"kind":"data","message":"told in words","exchangeId":"test-9"}})");
   const RawReply bug = ask("GET /bug HTTP/1.1\r\nHost: h\r\n\r\n");
   EXPECT_EQ(bug.status, 500);
   EXPECT_EQ(bug.body.find("told"), std::string::npos);
@@ -143,7 +148,8 @@ TEST_F(PlatformHttp, AnswersByTheFateOfTheExchange) {
 }
 
 TEST_F(PlatformHttp, BoundsTheQueueAndStopsInOrder) {
-  endpoints.push_back(make_endpoint(harness, "platform-http", {{"path", "/a"}, {"queueSize", "2"}}));
+  endpoints.push_back(
+      make_endpoint(harness, "platform-http", {{"path", "/a"}, {"queueSize", "2"}}));
   consumers.push_back(std::move(*endpoints.back()->make_consumer()));
   Consumer& consumer = *consumers.back();
   ASSERT_TRUE(harness.start());
@@ -170,7 +176,8 @@ TEST_F(PlatformHttp, BoundsTheQueueAndStopsInOrder) {
 }
 
 TEST_F(PlatformHttp, RefusesWrongOptionsAndDoubleRoutes) {
-  EXPECT_FALSE(try_endpoint(harness, "platform-http", {{"path", "/a"}, {"httpMethodRestrict", "BREW"}}));
+  EXPECT_FALSE(
+      try_endpoint(harness, "platform-http", {{"path", "/a"}, {"httpMethodRestrict", "BREW"}}));
   EXPECT_FALSE(try_endpoint(harness, "platform-http", {{"path", "/a"}, {"produces", "a\r\nb"}}));
   add({{"path", "/a/{b}"}}, nullptr);
   auto second = make_endpoint(harness, "platform-http", {{"path", "/a/{c}"}});
@@ -200,7 +207,9 @@ TEST_F(PlatformHttp, TalksToItsOwnProducer) {
   message.headers.set("Authorization", Value("Bearer inbound"));
   message.headers.set("Cookie", Value("inbound"));
   message.headers.set("X-Bad", Value("a\nb"));
-  Exchange exchange = send({{"httpUri", url("/echo")}, {"q", "a b&c"}, {"authBearerToken", "t0ken"}}, std::move(message));
+  Exchange exchange =
+      send({{"httpUri", url("/echo")}, {"q", "a b&c"}, {"authBearerToken", "t0ken"}},
+           std::move(message));
   ASSERT_TRUE(exchange.running()) << exchange.error->message();
   EXPECT_EQ(body, R"({"n":1})");
   EXPECT_EQ(seen.text("CamelHttpMethod"), "POST");
@@ -237,7 +246,8 @@ TEST_F(PlatformHttp, ChoosesTheMethodByOptionOrBody) {
   EXPECT_EQ(method, "DELETE");
   Message credentials;
   credentials.headers.set("Authorization", Value("Bearer inbound"));
-  EXPECT_TRUE(send({{"httpUri", url("/m")}, {"forwardCredentials", "true"}}, credentials).running());
+  EXPECT_TRUE(
+      send({{"httpUri", url("/m")}, {"forwardCredentials", "true"}}, credentials).running());
 }
 
 TEST_F(PlatformHttp, TurnsStatusesIntoErrors) {
@@ -261,8 +271,12 @@ TEST_F(PlatformHttp, TurnsStatusesIntoErrors) {
     EXPECT_EQ(again.error->kind, ErrorKind::transient) << code;
     EXPECT_EQ(again.error->retry_after, milliseconds(7000));
   }
-  EXPECT_TRUE(send({{"httpUri", url("/status/404")}, {"throwExceptionOnFailure", "false"}}, Message()).running());
-  EXPECT_TRUE(send({{"httpUri", url("/status/404")}, {"okStatusCodeRange", "200-299,404"}}, Message()).running());
+  EXPECT_TRUE(
+      send({{"httpUri", url("/status/404")}, {"throwExceptionOnFailure", "false"}}, Message())
+          .running());
+  EXPECT_TRUE(
+      send({{"httpUri", url("/status/404")}, {"okStatusCodeRange", "200-299,404"}}, Message())
+          .running());
   EXPECT_TRUE(send({{"httpUri", url("/status/302")}}, Message()).failed());
 }
 
@@ -280,12 +294,17 @@ TEST_F(PlatformHttp, FollowsRedirectsOnlyWhenAskedAndKeepsCredentialsAtHome) {
     return Outcome::done;
   });
   start();
-  const Options options{{"httpUri", url("/from")}, {"followRedirects", "true"}, {"authUsername", "u"}, {"authPassword", "p"}};
+  const Options options{{"httpUri", url("/from")},
+                        {"followRedirects", "true"},
+                        {"authUsername", "u"},
+                        {"authPassword", "p"}};
   location = "/to";
   EXPECT_TRUE(send(options, Message()).running());
-  location = "http://localhost:" + std::to_string(server->port()) + "/to";  // another name: another host
+  location =
+      "http://localhost:" + std::to_string(server->port()) + "/to";  // another name: another host
   EXPECT_TRUE(send(options, Message()).running());
-  EXPECT_EQ(seen, (std::vector<std::string>{"from Basic dTpw", "to Basic dTpw", "from Basic dTpw", "to "}));
+  EXPECT_EQ(seen, (std::vector<std::string>{"from Basic dTpw", "to Basic dTpw", "from Basic dTpw",
+                                            "to "}));
   seen.clear();
   location = "/from";
   EXPECT_TRUE(send(options, Message()).failed());
@@ -303,14 +322,19 @@ TEST_F(PlatformHttp, FollowsRedirectsOnlyWhenAskedAndKeepsCredentialsAtHome) {
 // Case C58: no secret is ever told.
 TEST_F(PlatformHttp, TellsNoSecrets) {
   const auto endpoint = make_endpoint(harness, "http",
-                                      {{"httpUri", "http://127.0.0.1:1/q"}, {"x", "1"}, {"api-key", "K1SECRET"},
-                                       {"authorization", "Bearer T2SECRET"}, {"note", "a}b"}, {"authPassword", "P3SECRET"},
+                                      {{"httpUri", "http://127.0.0.1:1/q"},
+                                       {"x", "1"},
+                                       {"api-key", "K1SECRET"},
+                                       {"authorization", "Bearer T2SECRET"},
+                                       {"note", "a}b"},
+                                       {"authPassword", "P3SECRET"},
                                        {"authUsername", "svc"}});
   const std::string uri = endpoint->uri();
   EXPECT_NE(uri.find("127.0.0.1:1/q?x=1"), std::string::npos);
   EXPECT_NE(uri.find("note=a"), std::string::npos);
   EXPECT_EQ(uri.find("SECRET"), std::string::npos);
-  Exchange exchange = send({{"httpUri", "http://127.0.0.1:1/q"}, {"api-key", "K1SECRET"}}, Message());
+  Exchange exchange =
+      send({{"httpUri", "http://127.0.0.1:1/q"}, {"api-key", "K1SECRET"}}, Message());
   ASSERT_TRUE(exchange.failed());
   EXPECT_EQ(exchange.error->kind, ErrorKind::not_connected);
   EXPECT_EQ(exchange.error->message().find("SECRET"), std::string::npos);
@@ -342,7 +366,8 @@ class PlatformHttpTls : public PlatformHttp {
   void serve_with(const TestCertificate& certificate) {
     use(certificate);
     add({{"path", "/tls"}}, [](Exchange& e) {
-      e.message.body = Value(std::string(e.message.headers.text("CamelHttpUrl")) + e.message.body.to_text());
+      e.message.body =
+          Value(std::string(e.message.headers.text("CamelHttpUrl")) + e.message.body.to_text());
       return Outcome::done;
     });
     start();
@@ -356,7 +381,8 @@ TEST_F(PlatformHttpTls, SpeaksTlsBothWaysAndReusesTheConnection) {
   const TestCertificate certificate("127.0.0.1");
   serve_with(certificate);
   for (int i = 0; i < 3; ++i) {
-    Exchange exchange = send({{"httpUri", tls_url()}, {"caFile", certificate.certificate()}}, Message());
+    Exchange exchange =
+        send({{"httpUri", tls_url()}, {"caFile", certificate.certificate()}}, Message());
     ASSERT_TRUE(exchange.running()) << exchange.error->message();
     EXPECT_EQ(exchange.message.body.to_text(), tls_url());
   }
@@ -372,7 +398,8 @@ TEST_F(PlatformHttpTls, SpeaksTlsBothWaysAndReusesTheConnection) {
 TEST_F(PlatformHttpTls, TrustsNeitherStrangersNorOtherNames) {
   const TestCertificate certificate("shop.example");
   serve_with(certificate);
-  Exchange wrong_name = send({{"httpUri", tls_url()}, {"caFile", certificate.certificate()}}, Message());
+  Exchange wrong_name =
+      send({{"httpUri", tls_url()}, {"caFile", certificate.certificate()}}, Message());
   ASSERT_TRUE(wrong_name.failed());
   EXPECT_EQ(wrong_name.error->kind, ErrorKind::not_connected);
   Exchange stranger = send({{"httpUri", tls_url("localhost")}}, Message());
@@ -393,7 +420,9 @@ TEST_F(PlatformHttpTls, NeverFollowsARedirectOutOfTls) {
   });
   serve_with(certificate);
   const std::string away = "https://127.0.0.1:" + std::to_string(server->port()) + "/away";
-  Exchange exchange = send({{"httpUri", away}, {"caFile", certificate.certificate()}, {"followRedirects", "true"}}, Message());
+  Exchange exchange =
+      send({{"httpUri", away}, {"caFile", certificate.certificate()}, {"followRedirects", "true"}},
+           Message());
   ASSERT_TRUE(exchange.failed());
   EXPECT_EQ(exchange.error->kind, ErrorKind::rejected);  // the 302, not a failed connection
 }

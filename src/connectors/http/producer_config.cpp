@@ -28,7 +28,8 @@ OptionSpec secret(std::string name, std::string doc) {
 }
 
 OptionSpec wait(std::string name, std::string doc, std::string fallback) {
-  OptionSpec out = option(std::move(name), OptionType::duration, std::move(doc), std::move(fallback));
+  OptionSpec out =
+      option(std::move(name), OptionType::duration, std::move(doc), std::move(fallback));
   out.minimum = 1;
   out.maximum = 24 * 3600 * 1000;
   return out;
@@ -51,15 +52,42 @@ OptionSpec auth_method_option() {
 
 // Options of Camel's component that would otherwise be sent to the server as query parameters.
 bool is_foreign_option(std::string_view name) {
-  for (const std::string_view known :
-       {"chunked", "clearExpiredCookies", "connectionClose", "contentTypeCharsetEnabled", "cookieHandler",
-        "cookieStore", "copyHeaders", "customHostHeader", "deleteWithBody", "disableStreamCache",
-        "getWithBody", "headerFilterStrategy", "httpActivityListener", "httpBinding", "httpClient",
-        "httpClientConfigurer", "httpContext", "ignoreResponseBody", "lazyStartProducer", "logHttpActivity",
-        "maxTotalConnections", "multipartUpload", "oauth2ClientId", "oauth2ClientSecret",
-        "oauth2TokenEndpoint", "preserveHostHeader", "proxyHost", "proxyPort", "skipControlHeaders",
-        "skipRequestHeaders", "skipResponseHeaders", "sslContextParameters", "transferException",
-        "useSystemProperties", "userAgent", "x509HostnameVerifier"})
+  for (const std::string_view known : {"chunked",
+                                       "clearExpiredCookies",
+                                       "connectionClose",
+                                       "contentTypeCharsetEnabled",
+                                       "cookieHandler",
+                                       "cookieStore",
+                                       "copyHeaders",
+                                       "customHostHeader",
+                                       "deleteWithBody",
+                                       "disableStreamCache",
+                                       "getWithBody",
+                                       "headerFilterStrategy",
+                                       "httpActivityListener",
+                                       "httpBinding",
+                                       "httpClient",
+                                       "httpClientConfigurer",
+                                       "httpContext",
+                                       "ignoreResponseBody",
+                                       "lazyStartProducer",
+                                       "logHttpActivity",
+                                       "maxTotalConnections",
+                                       "multipartUpload",
+                                       "oauth2ClientId",
+                                       "oauth2ClientSecret",
+                                       "oauth2TokenEndpoint",
+                                       "preserveHostHeader",
+                                       "proxyHost",
+                                       "proxyPort",
+                                       "skipControlHeaders",
+                                       "skipRequestHeaders",
+                                       "skipResponseHeaders",
+                                       "sslContextParameters",
+                                       "transferException",
+                                       "useSystemProperties",
+                                       "userAgent",
+                                       "x509HostnameVerifier"})
     if (name == known) return true;
   return name.starts_with("httpClient.") || name.starts_with("httpConnection.");
 }
@@ -81,9 +109,11 @@ Result<std::string> read_authorization(const Config& config) {
   const bool basic = method == "Basic" || (method.empty() && !user.empty());
   const bool bearer = method == "Bearer" || (method.empty() && !token.empty());
   if (basic && bearer)
-    return Error(ErrorKind::config, "both authUsername and authBearerToken are given", "choose one");
+    return Error(ErrorKind::config, "both authUsername and authBearerToken are given",
+                 "choose one");
   if (basic && user.empty()) return Error(ErrorKind::config, "authMethod Basic needs authUsername");
-  if (bearer && token.empty()) return Error(ErrorKind::config, "authMethod Bearer needs authBearerToken");
+  if (bearer && token.empty())
+    return Error(ErrorKind::config, "authMethod Bearer needs authBearerToken");
   if (basic && user.find(':') != std::string::npos)
     return Error(ErrorKind::config, "authUsername cannot hold a colon");
   if (has_header_injection(token))
@@ -121,7 +151,8 @@ Result<std::vector<std::pair<int, int>>> read_statuses(std::string_view text) {
 Result<void> add_query(const Config& config, std::string& path, std::string& shown) {
   for (const auto& [name, value] : config.extra()) {
     if (is_foreign_option(name))
-      return Error(ErrorKind::config, "the option '" + name + "' of Camel's http component is not supported",
+      return Error(ErrorKind::config,
+                   "the option '" + name + "' of Camel's http component is not supported",
                    "leave it out; see `drom doc http` for what there is");
     const char separator = path.find('?') == std::string::npos ? '?' : '&';
     path += separator + encode_query(name) + "=" + encode_query(value);
@@ -143,14 +174,21 @@ ConfigSpec producer_spec() {
   spec.name = "http";
   spec.title = "HTTP";
   spec.doc =
-      "Sends each exchange as an HTTP request; the answer becomes its message, with the headers of the "
-      "answer and CamelHttpResponseCode. Options that are not listed here are query parameters and are "
-      "sent on. Unlike Camel, no header of the message chooses the target, the path, the method or the "
-      "credentials: CamelHttpUri, CamelHttpPath, CamelHttpQuery and CamelHttpMethod are ignored; use toD "
-      "for targets that vary. Other headers are sent, but for those of the connection, of the engine "
+      "Sends each exchange as an HTTP request; the answer becomes its message, with the headers of "
+      "the "
+      "answer and CamelHttpResponseCode. Options that are not listed here are query parameters and "
+      "are "
+      "sent on. Unlike Camel, no header of the message chooses the target, the path, the method or "
+      "the "
+      "credentials: CamelHttpUri, CamelHttpPath, CamelHttpQuery and CamelHttpMethod are ignored; "
+      "use toD "
+      "for targets that vary. Other headers are sent, but for those of the connection, of the "
+      "engine "
       "(Camel*, kafka.* and the like), Accept-Encoding, and Authorization and Cookie (option "
-      "forwardCredentials). An answer outside okStatusCodeRange fails the exchange: 408, 425, 429 and "
-      "5xx are worth another try, with Retry-After honoured; other codes are not. Code and body of the "
+      "forwardCredentials). An answer outside okStatusCodeRange fails the exchange: 408, 425, 429 "
+      "and "
+      "5xx are worth another try, with Retry-After honoured; other codes are not. Code and body of "
+      "the "
       "answer are then in the properties CamelHttpResponseCode and CamelHttpResponseBody.";
   spec.syntax = "http://host:port/path";
   spec.produces = true;
@@ -163,24 +201,30 @@ ConfigSpec producer_spec() {
                                 "How many connections to one host there may be.", "20");
   per_route.minimum = 1;
   per_route.maximum = 10'000;
-  OptionSpec response_max = option("maxResponseSize", OptionType::size,
-                                   "The largest body of an answer; a larger one fails the exchange.", "10MB");
+  OptionSpec response_max =
+      option("maxResponseSize", OptionType::size,
+             "The largest body of an answer; a larger one fails the exchange.", "10MB");
   response_max.minimum = 0;
   spec.options = {
       uri,
       method_option(),
       option("throwExceptionOnFailure", OptionType::boolean,
              "Fails the exchange when the status is not in okStatusCodeRange.", "true"),
-      option("okStatusCodeRange", OptionType::text, "The statuses of success.", "200-299", "200-299,404"),
-      wait("connectTimeout", "How long finding the address, connecting and the TLS handshake may take, "
-           "and how long to wait for a free connection.", "10s"),
+      option("okStatusCodeRange", OptionType::text, "The statuses of success.", "200-299",
+             "200-299,404"),
+      wait("connectTimeout",
+           "How long finding the address, connecting and the TLS handshake may take, "
+           "and how long to wait for a free connection.",
+           "10s"),
       wait("responseTimeout", "How long sending and the whole answer may take.", "30s"),
       wait("connectionTimeToLive", "How long an unused connection is kept.", "60s"),
       per_route,
       response_max,
-      option("followRedirects", OptionType::boolean,
-             "Follows up to five redirects of GET and HEAD, and 303; never from https to http, and to "
-             "another host without credentials.", "false"),
+      option(
+          "followRedirects", OptionType::boolean,
+          "Follows up to five redirects of GET and HEAD, and 303; never from https to http, and to "
+          "another host without credentials.",
+          "false"),
       auth_method_option(),
       option("authUsername", OptionType::text, "The user for Basic authentication."),
       secret("authPassword", "The password for Basic authentication."),
@@ -188,7 +232,8 @@ ConfigSpec producer_spec() {
       option("forwardCredentials", OptionType::boolean,
              "Sends the headers Authorization and Cookie of the message.", "false"),
       option("caFile", OptionType::text,
-             "A PEM file with the authorities to trust, instead of the system's.", {}, "certs/ca.pem"),
+             "A PEM file with the authorities to trust, instead of the system's.", {},
+             "certs/ca.pem"),
       option("trustAllCertificates", OptionType::boolean,
              "Trusts every server, also a false one: for experiments only.", "false"),
       option("bridgeEndpoint", OptionType::boolean,
@@ -216,7 +261,8 @@ Result<ProducerOptions> read_producer_options(const Config& config) {
   Result<std::string> authorization = read_authorization(config);
   if (!authorization) return std::move(authorization.error());
   out.authorization = std::move(*authorization);
-  Result<std::vector<std::pair<int, int>>> statuses = read_statuses(config.text("okStatusCodeRange"));
+  Result<std::vector<std::pair<int, int>>> statuses =
+      read_statuses(config.text("okStatusCodeRange"));
   if (!statuses) return std::move(statuses.error());
   out.ok_statuses = std::move(*statuses);
   out.method = config.text("httpMethod");

@@ -19,7 +19,7 @@ struct ProducerOptions {
   bool throw_on_failure = true;
   bool follow_redirects = false;
   std::vector<std::pair<int, int>> ok_statuses;
-  std::string uri;            // without secrets, for people
+  std::string uri;  // without secrets, for people
 
   bool is_ok(int status) const;
 };

@@ -53,9 +53,10 @@ Result<void> Router::add(std::string_view path, bool prefix, MethodSet methods,
   }
   for (const Entry& entry : node->entries)
     if (entry.prefix == prefix && entry.methods.meets(methods))
-      return Error(ErrorKind::config,
-                   "two routes serve " + methods.text() + " of the path '" + std::string(path) + "'",
-                   "give each route its own path or httpMethodRestrict");
+      return Error(
+          ErrorKind::config,
+          "two routes serve " + methods.text() + " of the path '" + std::string(path) + "'",
+          "give each route its own path or httpMethodRestrict");
   node->entries.push_back(Entry{std::move(route), methods, std::move(names), prefix});
   return {};
 }

@@ -1,6 +1,6 @@
 // Finds the route of a request path. Templates are segments, literal or {name}; a literal wins over
-// a parameter, a longer template over a prefix. A tree of segments: the cost is that of the path, not
-// of the number of routes. Pure; the server's shard.
+// a parameter, a longer template over a prefix. A tree of segments: the cost is that of the path,
+// not of the number of routes. Pure; the server's shard.
 #pragma once
 
 #include <map>

@@ -15,7 +15,8 @@ MethodSet only(Method method) {
 
 class RouterTest : public ::testing::Test {
  protected:
-  Result<void> add(const std::string& path, MethodSet methods = MethodSet::all(), bool prefix = false) {
+  Result<void> add(const std::string& path, MethodSet methods = MethodSet::all(),
+                   bool prefix = false) {
     auto route = std::make_shared<Route>();
     route->path = path;
     return router.add(path, prefix, methods, route);

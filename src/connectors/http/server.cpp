@@ -34,7 +34,8 @@ Result<HttpServer*> HttpServer::of(BuildContext& context) {
   Result<ServerSettings> settings = read_server_settings(context.properties());
   if (!settings) return std::move(settings.error());
   HttpServer& server = context.shared<HttpServer>([&] {
-    auto made = std::make_shared<HttpServer>(context.io(), context.clock(), context.log(), *settings);
+    auto made =
+        std::make_shared<HttpServer>(context.io(), context.clock(), context.log(), *settings);
     context.on_start("http server", [made] { return start_server(made); });
     context.on_stop("http server", [made] { return stop_server(made); });
     return made;
@@ -106,7 +107,8 @@ void HttpServer::say_listening() {
 async<> HttpServer::accept_loop(std::shared_ptr<HttpServer> self) {
   while (!self->draining_) {
     if (self->sessions_.size() >= self->settings_.connections_max) {
-      co_await self->room_->wait(milliseconds::max());  // the rest waits in the backlog of the system
+      co_await self->room_->wait(
+          milliseconds::max());  // the rest waits in the backlog of the system
       continue;
     }
     ErrorCode ec;
@@ -136,7 +138,9 @@ async<> HttpServer::stop() {
 
 // Each write has its deadline, and what is closed goes with its last operation: this ends.
 async<> HttpServer::flush() {
-  const auto leaving = [this] { return draining_ && open_ == 0 && (!sessions_.empty() || sweep_.running()); };
+  const auto leaving = [this] {
+    return draining_ && open_ == 0 && (!sessions_.empty() || sweep_.running());
+  };
   while (writing_ > 0 || leaving()) co_await clock_.sleep(kFlushPause);
 }
 

@@ -1,6 +1,6 @@
-// The one HTTP server of an engine, shared by all platform-http consumers. It listens when all routes
-// are there, answers what no route has to see (404, 405, 413, 415, OPTIONS ...), and hands complete
-// requests to the sink of their route. Shard thread only.
+// The one HTTP server of an engine, shared by all platform-http consumers. It listens when all
+// routes are there, answers what no route has to see (404, 405, 413, 415, OPTIONS ...), and hands
+// complete requests to the sink of their route. Shard thread only.
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
@@ -25,7 +25,7 @@ namespace drom::http {
 // From application.properties; the names are in server_settings.cpp and in the guide.
 struct ServerSettings {
   std::string host = "0.0.0.0";
-  uint16_t port = 8080;  // 0: any free one
+  uint16_t port = 8080;          // 0: any free one
   std::string certificate_file;  // both files: TLS
   std::string key_file;
   size_t connections_max = 1000;
@@ -55,8 +55,8 @@ class Responder {
 class RequestSink {
  public:
   virtual ~RequestSink() = default;
-  // May take headers and body out of `request`; its views are good only during the call. Exactly one
-  // reply must follow, at once or later.
+  // May take headers and body out of `request`; its views are good only during the call. Exactly
+  // one reply must follow, at once or later.
   virtual void accept(std::shared_ptr<Responder> responder, Request& request,
                       Router::Parameters& parameters) = 0;
 };

@@ -25,8 +25,9 @@ Result<void> read_number(const PropertySource& properties, std::string_view key,
   uint64_t number = 0;
   const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), number);
   if (error != std::errc() || end != text->data() + text->size() || number < low || number > high)
-    return wrong(key, *text,
-                 "write a whole number from " + std::to_string(low) + " to " + std::to_string(high));
+    return wrong(
+        key, *text,
+        "write a whole number from " + std::to_string(low) + " to " + std::to_string(high));
   out = number;
   return {};
 }
@@ -43,8 +44,9 @@ Result<void> read_wait(const PropertySource& properties, std::string_view key, m
 
 }  // namespace
 
-// drom.http.host, .port, .certificateFile, .keyFile, .maxConnections, .maxHeaderSize, .headerTimeout,
-// .bodyTimeout, .idleTimeout, .writeTimeout; host and port also by the names of Camel's runtimes.
+// drom.http.host, .port, .certificateFile, .keyFile, .maxConnections, .maxHeaderSize,
+// .headerTimeout, .bodyTimeout, .idleTimeout, .writeTimeout; host and port also by the names of
+// Camel's runtimes.
 Result<ServerSettings> read_server_settings(const PropertySource& properties) {
   ServerSettings out;
   for (const char* key : {"quarkus.http.host", "camel.server.host", "drom.http.host"})
@@ -56,7 +58,8 @@ Result<ServerSettings> read_server_settings(const PropertySource& properties) {
   for (const char* key : {"quarkus.http.port", "camel.server.port", "drom.http.port"})
     checks.push_back(read_number(properties, key, 0, 65535, port));
   checks.push_back(read_number(properties, "drom.http.maxConnections", 1, 100'000, connections));
-  checks.push_back(read_number(properties, "drom.http.maxHeaderSize", 512, 1024 * 1024, head_bytes));
+  checks.push_back(
+      read_number(properties, "drom.http.maxHeaderSize", 512, 1024 * 1024, head_bytes));
   checks.push_back(read_wait(properties, "drom.http.headerTimeout", out.head_timeout));
   checks.push_back(read_wait(properties, "drom.http.bodyTimeout", out.body_timeout));
   checks.push_back(read_wait(properties, "drom.http.idleTimeout", out.idle_timeout));
@@ -69,7 +72,8 @@ Result<ServerSettings> read_server_settings(const PropertySource& properties) {
   out.certificate_file = setting(properties, "drom.http.certificateFile").value_or("");
   out.key_file = setting(properties, "drom.http.keyFile").value_or("");
   if (out.certificate_file.empty() != out.key_file.empty())
-    return Error(ErrorKind::config, "TLS needs both drom.http.certificateFile and drom.http.keyFile");
+    return Error(ErrorKind::config,
+                 "TLS needs both drom.http.certificateFile and drom.http.keyFile");
   return out;
 }
 

@@ -7,16 +7,18 @@
 namespace drom::http {
 namespace {
 
-using std::chrono::seconds;
 using drom::testing::Harness;
 using drom::testing::RawClient;
 using drom::testing::RawReply;
+using std::chrono::seconds;
 
 // Answers at once, or keeps requests until the test answers.
 class TestSink final : public RequestSink {
  public:
-  void accept(std::shared_ptr<Responder> responder, Request& request, Router::Parameters&) override {
-    seen.push_back(std::string(to_string(request.method)) + " " + request.target + " " + request.body);
+  void accept(std::shared_ptr<Responder> responder, Request& request,
+              Router::Parameters&) override {
+    seen.push_back(std::string(to_string(request.method)) + " " + request.target + " " +
+                   request.body);
     waiting.push_back(std::move(responder));
     if (!hold) answer(seen.back());
   }
@@ -75,14 +77,17 @@ TEST_F(HttpServerTest, AnswersOneRequestAfterAnotherOnAConnection) {
     EXPECT_FALSE(reply.has("Connection: close"));
   }
   EXPECT_EQ(server->connections(), 1u);
-  EXPECT_TRUE(harness.captured.contains("http listening on http://127.0.0.1:" + std::to_string(server->port())));
+  EXPECT_TRUE(harness.captured.contains("http listening on http://127.0.0.1:" +
+                                        std::to_string(server->port())));
 }
 
 TEST_F(HttpServerTest, AnswersPipelinedRequestsInTheirOrder) {
   start();
   sink.hold = true;
   RawClient c = client();
-  c.send("GET /a/1 HTTP/1.1\r\nHost: h\r\n\r\nGET /nowhere HTTP/1.1\r\nHost: h\r\n\r\nGET /a/2 HTTP/1.1\r\nHost: h\r\n\r\n");
+  c.send(
+      "GET /a/1 HTTP/1.1\r\nHost: h\r\n\r\nGET /nowhere HTTP/1.1\r\nHost: h\r\n\r\nGET /a/2 "
+      "HTTP/1.1\r\nHost: h\r\n\r\n");
   EXPECT_EQ(sink.seen, std::vector<std::string>{"GET /a/1 "});
   EXPECT_TRUE(c.silent());
   sink.answer("one");
@@ -104,13 +109,15 @@ TEST_F(HttpServerTest, AnswersManyPipelinedRequestsWithoutDeepRecursion) {
 TEST_F(HttpServerTest, EndsTheConnectionWhenTheClientAsksForIt) {
   start();
   RawClient c = client();
-  EXPECT_TRUE(c.ask("GET /a HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n").has("Connection: close"));
+  EXPECT_TRUE(
+      c.ask("GET /a HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n").has("Connection: close"));
   EXPECT_TRUE(c.ended());
   RawClient old = client();
   EXPECT_EQ(old.ask("GET /a HTTP/1.0\r\n\r\n").status, 200);
   EXPECT_TRUE(old.ended());
   RawClient kept = client();
-  EXPECT_TRUE(kept.ask("GET /a HTTP/1.0\r\nConnection: keep-alive\r\n\r\n").has("Connection: keep-alive"));
+  EXPECT_TRUE(
+      kept.ask("GET /a HTTP/1.0\r\nConnection: keep-alive\r\n\r\n").has("Connection: keep-alive"));
   EXPECT_EQ(kept.ask(kGet).status, 200);
 }
 
@@ -131,7 +138,9 @@ TEST_F(HttpServerTest, AnswersWhatNoRouteHasToSee) {
   EXPECT_EQ(c.ask("GET /a/%2e%2e/b HTTP/1.1\r\nHost: h\r\n\r\n").status, 400);
   EXPECT_EQ(c.ask("GET /a/%00 HTTP/1.1\r\nHost: h\r\n\r\n").status, 400);
   EXPECT_EQ(c.ask(kGet).status, 200);  // and the connection lives through all of them
-  EXPECT_EQ(status("POST /a HTTP/1.1\r\nHost: h\r\nContent-Type: text/csv\r\nContent-Length: 1\r\n\r\nx"), 415);
+  EXPECT_EQ(
+      status("POST /a HTTP/1.1\r\nHost: h\r\nContent-Type: text/csv\r\nContent-Length: 1\r\n\r\nx"),
+      415);
   EXPECT_EQ(status("POST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\r\nx"), 415);
   EXPECT_EQ(sink.seen.size(), 1u);
 }
@@ -148,10 +157,12 @@ TEST_F(HttpServerTest, AnswersHeadWithoutABody) {
 
 TEST_F(HttpServerTest, AnswersPreflightRequests) {
   start();
-  route->cors = CorsRules{true, {"https://shop", "https://other"}, "GET, POST", "Content-Type", seconds(60)};
+  route->cors =
+      CorsRules{true, {"https://shop", "https://other"}, "GET, POST", "Content-Type", seconds(60)};
   RawClient c = client();
-  const RawReply preflight =
-      c.ask("OPTIONS /a HTTP/1.1\r\nHost: h\r\nOrigin: https://shop\r\nAccess-Control-Request-Method: POST\r\n\r\n");
+  const RawReply preflight = c.ask(
+      "OPTIONS /a HTTP/1.1\r\nHost: h\r\nOrigin: https://shop\r\nAccess-Control-Request-Method: "
+      "POST\r\n\r\n");
   EXPECT_EQ(preflight.status, 204);
   EXPECT_TRUE(preflight.has("Access-Control-Allow-Origin: https://shop"));
   EXPECT_TRUE(preflight.has("Vary: Origin"));
@@ -160,7 +171,8 @@ TEST_F(HttpServerTest, AnswersPreflightRequests) {
   EXPECT_TRUE(preflight.has("Access-Control-Max-Age: 60"));
   EXPECT_TRUE(c.ask("GET /a HTTP/1.1\r\nHost: h\r\nOrigin: https://other\r\n\r\n")
                   .has("Access-Control-Allow-Origin: https://other"));
-  EXPECT_EQ(c.ask("GET /a HTTP/1.1\r\nHost: h\r\nOrigin: https://evil\r\n\r\n").head.find("Access-Control"),
+  EXPECT_EQ(c.ask("GET /a HTTP/1.1\r\nHost: h\r\nOrigin: https://evil\r\n\r\n")
+                .head.find("Access-Control"),
             std::string::npos);
 }
 
@@ -183,19 +195,23 @@ TEST_F(HttpServerTest, RefusesLargeBodiesBeforeAndWhileReading) {
 TEST_F(HttpServerTest, ReadsBodiesInPieces) {
   start();
   RawClient c = client();
-  for (const char byte : std::string("POST /a HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r"))
+  for (const char byte : std::string(
+           "POST /a HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r"))
     c.send(std::string_view(&byte, 1));
   EXPECT_TRUE(sink.seen.empty());
   EXPECT_EQ(c.ask("\n").body, "POST /a abc");
   const std::string large(500'000, 'x');
-  EXPECT_EQ(c.ask("POST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 500000\r\n\r\n" + large).body, "POST /a " + large);
+  EXPECT_EQ(c.ask("POST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 500000\r\n\r\n" + large).body,
+            "POST /a " + large);
 }
 
 TEST_F(HttpServerTest, RefusesSmugglingAndClosesTheConnection) {
   start();
   for (const char* text :
-       {"POST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /a HTTP/1.1\r\nHost: h\r\n\r\n",
-        "POST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\nContent-Length: 0\r\n\r\nGET /a HTTP/1.1\r\nHost: h\r\n\r\n",
+       {"POST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\nTransfer-Encoding: "
+        "chunked\r\n\r\n0\r\n\r\nGET /a HTTP/1.1\r\nHost: h\r\n\r\n",
+        "POST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\nContent-Length: 0\r\n\r\nGET /a "
+        "HTTP/1.1\r\nHost: h\r\n\r\n",
         "GET /a HTTP/1.1\r\nHost: h\r\nX: y\r\n z\r\n\r\nGET /a HTTP/1.1\r\nHost: h\r\n\r\n"}) {
     RawClient c = client();
     EXPECT_EQ(c.ask(text).status, 400);
@@ -211,13 +227,16 @@ TEST_F(HttpServerTest, BoundsTheHead) {
   start(settings);
   EXPECT_EQ(status("GET /a HTTP/1.1\r\nHost: h\r\nX: " + std::string(5000, 'y')), 431);
   EXPECT_EQ(status("GET /" + std::string(5000, 'y')), 414);
-  EXPECT_EQ(status("POST /a HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n1;" + std::string(5000, 'y')), 400);
+  EXPECT_EQ(status("POST /a HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n1;" +
+                   std::string(5000, 'y')),
+            400);
 }
 
 TEST_F(HttpServerTest, SaysContinueOnlyWhenTheBodyIsWelcome) {
   start();
   route->body_bytes_max = 10;
-  const std::string head = "POST /a HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: ";
+  const std::string head =
+      "POST /a HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: ";
   RawClient c = client();
   EXPECT_EQ(c.ask(head + "2\r\n\r\n").status, 100);
   EXPECT_EQ(c.ask("ok").body, "POST /a ok");
@@ -372,7 +391,8 @@ TEST_F(HttpServerTest, SaysWhyItCannotListen) {
 
 TEST(HttpServerSettings, ReadOurNamesAndCamels) {
   Harness harness;
-  harness.property_map = {{"camel.server.port", "81"}, {"quarkus.http.port", "82"}, {"drom.http.idleTimeout", "5s"}};
+  harness.property_map = {
+      {"camel.server.port", "81"}, {"quarkus.http.port", "82"}, {"drom.http.idleTimeout", "5s"}};
   Result<ServerSettings> settings = read_server_settings(harness);
   ASSERT_TRUE(settings);
   EXPECT_EQ(settings->port, 81);
@@ -380,10 +400,11 @@ TEST(HttpServerSettings, ReadOurNamesAndCamels) {
   EXPECT_EQ(settings->idle_timeout, seconds(5));
   harness.property_map["drom.http.port"] = "0";
   EXPECT_EQ(read_server_settings(harness)->port, 0);
-  for (const auto& [key, value] : std::map<std::string, std::string>{{"drom.http.port", "65536"},
-                                                                     {"drom.http.maxConnections", "0"},
-                                                                     {"drom.http.writeTimeout", "soon"},
-                                                                     {"drom.http.keyFile", "key.pem"}}) {
+  for (const auto& [key, value] :
+       std::map<std::string, std::string>{{"drom.http.port", "65536"},
+                                          {"drom.http.maxConnections", "0"},
+                                          {"drom.http.writeTimeout", "soon"},
+                                          {"drom.http.keyFile", "key.pem"}}) {
     harness.property_map = {{key, value}};
     const Result<ServerSettings> wrong = read_server_settings(harness);
     ASSERT_FALSE(wrong) << key;

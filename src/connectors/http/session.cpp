@@ -76,9 +76,9 @@ class SessionOf final : public Session, public std::enable_shared_from_this<Sess
  private:
   enum class State : uint8_t {
     handshake,
-    head,       // reads a head, or is idle
+    head,  // reads a head, or is idle
     body,
-    working,    // a route has the request
+    working,  // a route has the request
     writing,
     lingering,  // throws input away until the client has read the answer
     closed,
@@ -151,10 +151,9 @@ class SessionOf final : public Session, public std::enable_shared_from_this<Sess
 
   void read() {
     reading_ = true;
-    stream_.async_read_some(asio::buffer(input_.get() + end_, capacity_ - end_),
-                            [self = this->shared_from_this()](const ErrorCode& ec, size_t n) {
-                              self->on_read(ec, n);
-                            });
+    stream_.async_read_some(
+        asio::buffer(input_.get() + end_, capacity_ - end_),
+        [self = this->shared_from_this()](const ErrorCode& ec, size_t n) { self->on_read(ec, n); });
   }
 
   void on_read(const ErrorCode& ec, size_t n) {
@@ -203,8 +202,7 @@ class SessionOf final : public Session, public std::enable_shared_from_this<Sess
       if (!route_->consumes.empty() &&
           !media_type_matches(route_->consumes, request.headers.text("Content-Type")))
         return refuse(415, "the route does not take this media type");
-      if (!reader_.body_max(route_->body_bytes_max))
-        return refuse(413, "the body is too large");
+      if (!reader_.body_max(route_->body_bytes_max)) return refuse(413, "the body is too large");
       deadline_.in(server_->settings().body_timeout);
     }
     state_ = State::body;

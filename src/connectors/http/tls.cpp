@@ -30,8 +30,9 @@ Result<TlsContext> make_server_tls(const std::string& certificate_file,
   context->use_private_key_file(key_file, ssl::context::pem, error);
   if (error) return unreadable(key_file, error);
   if (SSL_CTX_check_private_key(context->native_handle()) != 1)
-    return Error(ErrorKind::config, "the key '" + key_file + "' does not belong to the certificate '" +
-                                        certificate_file + "'");
+    return Error(
+        ErrorKind::config,
+        "the key '" + key_file + "' does not belong to the certificate '" + certificate_file + "'");
   return context;
 }
 

@@ -31,7 +31,8 @@ Result<void> parse_authority(std::string_view text, Target& target) {
   }
   if (host.empty()) return wrong("the URL has no host");
   for (const char c : host)
-    if (c <= ' ' || c == '\x7f' || std::string_view("/?#[]@\\\"<>^`{|}").find(c) != std::string_view::npos)
+    if (c <= ' ' || c == '\x7f' ||
+        std::string_view("/?#[]@\\\"<>^`{|}").find(c) != std::string_view::npos)
       return wrong("the URL has a bad host name");
   target.host = host;
   target.port = target.tls ? 443 : 80;

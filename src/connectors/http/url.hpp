@@ -14,8 +14,8 @@ struct Url {
   std::string path;  // with the leading slash and, if there is one, the query; fit for the wire
 };
 
-// "https://host:8443/a b" or "https:host/a b". Errors of kind config name what is wrong, and never a
-// password.
+// "https://host:8443/a b" or "https:host/a b". Errors of kind config name what is wrong, and never
+// a password.
 Result<Url> parse_url(std::string_view text);
 
 // Names of query parameters and options whose values are secrets: they are not printed.

@@ -33,9 +33,11 @@ TEST(HttpUrl, NeverTellsAPassword) {
 }
 
 TEST(HttpUrl, KnowsSecretNames) {
-  for (const char* name : {"api-key", "apiKey", "Authorization", "access_token", "PASSWORD", "client.secret"})
+  for (const char* name :
+       {"api-key", "apiKey", "Authorization", "access_token", "PASSWORD", "client.secret"})
     EXPECT_TRUE(is_secret_name(name)) << name;
-  for (const char* name : {"x", "note", "host", "key", "sort"}) EXPECT_FALSE(is_secret_name(name)) << name;
+  for (const char* name : {"x", "note", "host", "key", "sort"})
+    EXPECT_FALSE(is_secret_name(name)) << name;
 }
 
 }  // namespace

@@ -67,7 +67,7 @@ class LogEndpoint final : public Endpoint {
 
 struct Flag {
   const char* name;
-  bool LogFormat::*field;
+  bool LogFormat::* field;
   const char* doc;
 };
 constexpr Flag kFlags[] = {
@@ -100,7 +100,8 @@ ConfigSpec log_spec() {
   spec.name = "log";
   spec.title = "Log";
   spec.doc =
-      "Writes each message to the log, or, with groupSize or groupInterval, how many messages there "
+      "Writes each message to the log, or, with groupSize or groupInterval, how many messages "
+      "there "
       "were and how fast. Headers, properties, variables and members of a structured body whose "
       "names say that they are secrets (authorization, cookie, password, token, secret ...) are "
       "masked. For a text of your own use the log step.";
@@ -112,13 +113,12 @@ ConfigSpec log_spec() {
                       .fallback = "INFO",
                       .example = "DEBUG"};
   for (const auto& [name, ignored] : kLevels) level.values.emplace_back(name);
-  spec.options = {
-      {.name = "loggerName",
-       .doc = "The category of the lines.",
-       .example = "orders",
-       .required = true,
-       .path = true},
-      std::move(level)};
+  spec.options = {{.name = "loggerName",
+                   .doc = "The category of the lines.",
+                   .example = "orders",
+                   .required = true,
+                   .path = true},
+                  std::move(level)};
   const LogFormat defaults;
   for (const Flag& flag : kFlags)
     spec.options.push_back({.name = flag.name,
@@ -145,8 +145,9 @@ ConfigSpec log_spec() {
        .minimum = 1});
   spec.options.push_back({.name = "groupDelay",
                           .type = OptionType::duration,
-                          .doc = "With groupInterval: how long after the first message the counting "
-                                 "begins.",
+                          .doc =
+                              "With groupInterval: how long after the first message the counting "
+                              "begins.",
                           .fallback = "0",
                           .example = "5s",
                           .minimum = 0});

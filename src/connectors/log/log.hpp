@@ -1,5 +1,5 @@
-// log: writes messages, or how many there were, to the engine's log. Values whose names say that they
-// are secrets are masked.
+// log: writes messages, or how many there were, to the engine's log. Values whose names say that
+// they are secrets are masked.
 #pragma once
 
 namespace drom {

@@ -93,8 +93,7 @@ bool names_secret(std::string_view name) {
 
 std::vector<std::string> format_exchange(const Exchange& exchange, const LogFormat& format,
                                          std::string_view instance, std::string_view route) {
-  if (format.plain)
-    return {shortened(body_text(exchange.message.body, format), format.max_chars)};
+  if (format.plain) return {shortened(body_text(exchange.message.body, format), format.max_chars)};
   std::vector<std::string> fields;
   const auto add = [&](bool wanted, std::string_view label, auto text) {
     if (wanted || format.show_all) fields.push_back(std::string(label) + ": " + text());
@@ -114,9 +113,11 @@ std::vector<std::string> format_exchange(const Exchange& exchange, const LogForm
   add(format.show_body_type, "BodyType",
       [&] { return std::string(to_string(exchange.message.body.kind())); });
   add(format.show_body, "Body", [&] { return body_text(exchange.message.body, format); });
-  if (exchange.error) add(format.show_exception, "Exception", [&] { return error_text(exchange.error); });
+  if (exchange.error)
+    add(format.show_exception, "Exception", [&] { return error_text(exchange.error); });
   if (exchange.caught)
-    add(format.show_caught_exception, "CaughtException", [&] { return error_text(exchange.caught); });
+    add(format.show_caught_exception, "CaughtException",
+        [&] { return error_text(exchange.caught); });
 
   if (format.multiline) {
     std::vector<std::string> lines{"Exchange["};

@@ -136,9 +136,10 @@ TEST_F(LogComponent, ReportsThroughputByInterval) {
 }
 
 TEST_F(LogComponent, RefusesTwoWaysOfGrouping) {
-  EXPECT_FALSE(testing::try_endpoint(
-                   harness, "log", {{"loggerName", "t"}, {"groupSize", "2"}, {"groupInterval", "1s"}})
-                   .ok());
+  EXPECT_FALSE(
+      testing::try_endpoint(harness, "log",
+                            {{"loggerName", "t"}, {"groupSize", "2"}, {"groupInterval", "1s"}})
+          .ok());
 }
 
 }  // namespace

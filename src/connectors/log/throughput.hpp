@@ -10,9 +10,9 @@
 namespace drom {
 
 struct ThroughputOptions {
-  int64_t group_size = 0;          // 0: by interval
+  int64_t group_size = 0;  // 0: by interval
   milliseconds group_interval{0};
-  milliseconds group_delay{0};     // nothing is counted this long after the start
+  milliseconds group_delay{0};  // nothing is counted this long after the start
 };
 
 class Throughput {

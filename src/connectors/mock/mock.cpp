@@ -37,7 +37,8 @@ bool matches_expected(const Value& expected, const Value& actual) {
     return same_document(actual, expected.raw());
   if (expected.is_null() || actual.is_null()) return false;
   // What follows is scalars: 7 and "7".
-  if (expected.is_list() || expected.is_object() || actual.is_list() || actual.is_object()) return false;
+  if (expected.is_list() || expected.is_object() || actual.is_list() || actual.is_object())
+    return false;
   return expected.to_text() == actual.to_text();
 }
 
@@ -63,16 +64,18 @@ void Mock::expect_bodies_in_any_order(List bodies) {
 
 void Mock::expect_header(std::string name, Value value) {
   std::string what = "has header " + name + " = " + shown(value);
-  expect_every(std::move(what), [name = std::move(name), value = std::move(value)](const Exchange& e) {
-    return has_value(e.message.headers.find(name), value);
-  });
+  expect_every(std::move(what),
+               [name = std::move(name), value = std::move(value)](const Exchange& e) {
+                 return has_value(e.message.headers.find(name), value);
+               });
 }
 
 void Mock::expect_property(std::string name, Value value) {
   std::string what = "has property " + name + " = " + shown(value);
-  expect_every(std::move(what), [name = std::move(name), value = std::move(value)](const Exchange& e) {
-    return has_value(e.properties.find(name), value);
-  });
+  expect_every(std::move(what),
+               [name = std::move(name), value = std::move(value)](const Exchange& e) {
+                 return has_value(e.properties.find(name), value);
+               });
 }
 
 void Mock::expect_message(size_t index, std::string what, Predicate predicate) {
@@ -87,7 +90,8 @@ void Mock::expect_every(std::string what, Predicate predicate) {
 
 Result<void> Mock::expect(const Object& description) {
   const auto wrong = [&](const std::string& key, std::string_view form) {
-    return Error(ErrorKind::config, "mock:" + name_ + ": '" + key + "' must be " + std::string(form));
+    return Error(ErrorKind::config,
+                 "mock:" + name_ + ": '" + key + "' must be " + std::string(form));
   };
   for (const auto& [key, value] : description) {
     if (key == "count" || key == "minimumCount") {
@@ -125,7 +129,9 @@ bool Mock::wait(std::chrono::milliseconds timeout) const {
 
 std::vector<std::string> Mock::problems_locked() const {
   std::vector<std::string> out;
-  const auto messages = [](size_t n) { return std::to_string(n) + (n == 1 ? " message" : " messages"); };
+  const auto messages = [](size_t n) {
+    return std::to_string(n) + (n == 1 ? " message" : " messages");
+  };
   if (expected_.count && count_ != *expected_.count)
     out.push_back("expected " + messages(*expected_.count) + ", got " + std::to_string(count_));
   if (count_ < expected_.minimum_count)
@@ -163,7 +169,8 @@ void Mock::check_bodies(const List& expected, bool any_order, std::vector<std::s
       continue;
     }
     size_t at = 0;
-    while (at < used.size() && (used[at] || !matches_expected(expected[i], received_[at].message.body)))
+    while (at < used.size() &&
+           (used[at] || !matches_expected(expected[i], received_[at].message.body)))
       ++at;
     if (at < used.size()) {
       used[at] = true;

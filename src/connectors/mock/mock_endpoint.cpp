@@ -46,7 +46,8 @@ ConfigSpec mock_spec() {
   spec.name = "mock";
   spec.title = "Mock";
   spec.doc =
-      "Keeps the messages that are sent to it, for tests: `drom test` and C++ tests say what should "
+      "Keeps the messages that are sent to it, for tests: `drom test` and C++ tests say what "
+      "should "
       "come and ask afterwards. At most 100000 messages are kept; all are counted.";
   spec.syntax = "mock:name";
   spec.produces = true;
@@ -73,8 +74,9 @@ ConfigSpec mock_spec() {
        .minimum = 0},
       {.name = "transacted",
        .type = OptionType::boolean,
-       .doc = "Whether a send inside a transacted block waits for the commit, as a send to a broker "
-              "would; by default the mock sees the message at once.",
+       .doc =
+           "Whether a send inside a transacted block waits for the commit, as a send to a broker "
+           "would; by default the mock sees the message at once.",
        .fallback = "false"},
   };
   spec.example =
@@ -92,8 +94,7 @@ Result<std::unique_ptr<Endpoint>> make_mock(const Config& config, BuildContext& 
   if (config.given("expectedCount")) mock.expect_count(number("expectedCount"));
   if (config.given("retainFirst")) mock.retain_first(number("retainFirst"));
   if (config.given("retainLast")) mock.retain_last(number("retainLast"));
-  return std::unique_ptr<Endpoint>(
-      std::make_unique<MockEndpoint>(mock, config.flag("transacted")));
+  return std::unique_ptr<Endpoint>(std::make_unique<MockEndpoint>(mock, config.flag("transacted")));
 }
 
 }  // namespace

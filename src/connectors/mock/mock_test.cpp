@@ -49,10 +49,9 @@ TEST_F(MockComponent, SaysWhatIsMissing) {
   mock().expect_minimum_count(2);
   mock().expect_bodies({"a", "b"});
   push("a");
-  EXPECT_EQ(mock().problems(),
-            (std::vector<std::string>{"expected 2 messages, got 1",
-                                      "expected at least 2 messages, got 1",
-                                      "expected 2 bodies, got 1"}));
+  EXPECT_EQ(mock().problems(), (std::vector<std::string>{"expected 2 messages, got 1",
+                                                         "expected at least 2 messages, got 1",
+                                                         "expected 2 bodies, got 1"}));
   push("b");
   EXPECT_TRUE(mock().satisfied());
   EXPECT_TRUE(mocks(harness.registry()).problems().empty());
@@ -75,7 +74,8 @@ TEST_F(MockComponent, ComparesBodiesInOrderOrInAny) {
 TEST_F(MockComponent, ComparesHeadersPropertiesAndPredicates) {
   push("x");
   mock().expect_header("KIND", "order");
-  mock().expect_message(0, "has a text", [](const Exchange& e) { return e.message.body.is_text(); });
+  mock().expect_message(0, "has a text",
+                        [](const Exchange& e) { return e.message.body.is_text(); });
   EXPECT_TRUE(mock().satisfied());
   mock().expect_property("p", 1);
   mock().expect_message(1, "is there", [](const Exchange&) { return true; });

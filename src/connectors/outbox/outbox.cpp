@@ -53,8 +53,9 @@ std::vector<OptionSpec> producer_part() {
   return {
       {.name = "key",
        .type = OptionType::expression,
-       .doc = "Key of the event: events of one key are delivered in order. Without it the key of the "
-              "exchange is taken, which a relay or Kafka route sets; an empty key means no order.",
+       .doc =
+           "Key of the event: events of one key are delivered in order. Without it the key of the "
+           "exchange is taken, which a relay or Kafka route sets; an empty key means no order.",
        .example = "${body[id]}"},
       {.name = "type",
        .type = OptionType::expression,
@@ -66,12 +67,14 @@ std::vector<OptionSpec> producer_part() {
        .example = "${header.requestId}"},
       {.name = "delay",
        .type = OptionType::expression,
-       .doc = "How long the event waits before it becomes due: a duration, milliseconds or a date. It "
-              "does not hold back other events of its key.",
+       .doc =
+           "How long the event waits before it becomes due: a duration, milliseconds or a date. It "
+           "does not hold back other events of its key.",
        .example = "30m"},
       {.name = "headers",
        .type = OptionType::list,
-       .doc = "Headers to store: names, prefixes with a star, or a star for all except credentials and "
+       .doc = "Headers to store: names, prefixes with a star, or a star for all except credentials "
+              "and "
               "headers of one hop; content-type, traceparent and tracestate always travel.",
        .fallback = "*",
        .example = "tenant,x-*"},
@@ -82,7 +85,8 @@ std::vector<OptionSpec> relay_part() {
   return {
       {.name = "maximumAttempts",
        .type = OptionType::integer,
-       .doc = "How often an event is tried before failurePolicy applies; 0 means without end. Attempts "
+       .doc = "How often an event is tried before failurePolicy applies; 0 means without end. "
+              "Attempts "
               "that found nobody at the other end do not count.",
        .fallback = "10",
        .minimum = 0},
@@ -103,14 +107,17 @@ std::vector<OptionSpec> relay_part() {
        .minimum = 1},
       {.name = "failurePolicy",
        .type = OptionType::enumeration,
-       .doc = "What happens after the last attempt, or at once when the payload is wrong or refused for "
-              "good: skip makes the row dead and goes on with its key, park keeps the key waiting for a "
+       .doc = "What happens after the last attempt, or at once when the payload is wrong or "
+              "refused for "
+              "good: skip makes the row dead and goes on with its key, park keeps the key waiting "
+              "for a "
               "person, block tries for ever and keeps the key waiting.",
        .fallback = "skip",
        .values = {"skip", "park", "block"}},
       {.name = "sentPolicy",
        .type = OptionType::enumeration,
-       .doc = "What happens to delivered rows: mark keeps them as sent for sentRetention, delete removes "
+       .doc = "What happens to delivered rows: mark keeps them as sent for sentRetention, delete "
+              "removes "
               "them at once and is faster.",
        .fallback = "mark",
        .values = {"mark", "delete"}},
@@ -133,13 +140,15 @@ std::vector<OptionSpec> relay_part() {
        .maximum = 100000},
       {.name = "lease",
        .type = OptionType::duration,
-       .doc = "How long a relay keeps its share of the keys without a sign of life, before others take "
+       .doc = "How long a relay keeps its share of the keys without a sign of life, before others "
+              "take "
               "over (not SQLite files, where the lock of a dead process is free at once).",
        .fallback = "10s",
        .minimum = 100},
       {.name = "maxPollDelay",
        .type = OptionType::duration,
-       .doc = "Longest pause between two looks at an idle table; writers in this process wake the relay "
+       .doc = "Longest pause between two looks at an idle table; writers in this process wake the "
+              "relay "
               "at once.",
        .fallback = "1s",
        .minimum = 1},
@@ -151,12 +160,17 @@ ConfigSpec outbox_spec() {
   spec.name = "outbox";
   spec.title = "Outbox";
   spec.doc =
-      "A table of events beside the business data (transactional outbox). `to: outbox:orders` inserts "
+      "A table of events beside the business data (transactional outbox). `to: outbox:orders` "
+      "inserts "
       "the message as a row in the current transaction: the event exists exactly when the business "
-      "change does. `from: outbox:orders` is the relay: it hands every committed row to its route and "
-      "marks it as sent when the route has ended well, retries with growing waits when it failed, and "
-      "keeps events of one key in order, also with several relays. Delivery is at least once: after a "
-      "crash an event may come again, with the same eventId, which an idempotentConsumer takes as key. "
+      "change does. `from: outbox:orders` is the relay: it hands every committed row to its route "
+      "and "
+      "marks it as sent when the route has ended well, retries with growing waits when it failed, "
+      "and "
+      "keeps events of one key in order, also with several relays. Delivery is at least once: "
+      "after a "
+      "crash an event may come again, with the same eventId, which an idempotentConsumer takes as "
+      "key. "
       "Other programs, in any language, insert with a plain INSERT INTO outbox_orders (key, type, "
       "payload). Bodies that are neither text nor bytes are stored as JSON text.";
   spec.syntax = "outbox:name";
@@ -205,7 +219,8 @@ Result<std::unique_ptr<Endpoint>> make_outbox(const Config& config, BuildContext
   Result<std::string> table = config.given("table") ? outbox::checked_table(config.text("table"))
                                                     : outbox::default_table(config.text("name"));
   if (!table) return std::move(table.error());
-  Result<sql::Database*> database = sql::find_data_source(context.registry(), config.text("dataSource"));
+  Result<sql::Database*> database =
+      sql::find_data_source(context.registry(), config.text("dataSource"));
   if (!database) return std::move(database.error());
 
   OutboxOptions options;
@@ -218,9 +233,11 @@ Result<std::unique_ptr<Endpoint>> make_outbox(const Config& config, BuildContext
   options.delay = config.expression("delay");
   options.headers = config.list("headers");
   options.policy = relay_policy(config);
-  options.sent = config.text("sentPolicy") == "delete" ? outbox::SentPolicy::remove : outbox::SentPolicy::mark;
+  options.sent =
+      config.text("sentPolicy") == "delete" ? outbox::SentPolicy::remove : outbox::SentPolicy::mark;
   options.retention = config.duration("sentRetention");
-  if (options.sent == outbox::SentPolicy::mark && options.retention.count() > 0) options.policy.purge_max = 5000;
+  if (options.sent == outbox::SentPolicy::mark && options.retention.count() > 0)
+    options.policy.purge_max = 5000;
   options.in_flight_max = static_cast<size_t>(config.integer("maxInFlight"));
   OutboxServices services{**database, context.io(), context.clock(), context.log(), context.rng()};
   return std::unique_ptr<Endpoint>(std::make_unique<OutboxEndpoint>(services, std::move(options)));
@@ -228,6 +245,8 @@ Result<std::unique_ptr<Endpoint>> make_outbox(const Config& config, BuildContext
 
 }  // namespace
 
-void register_outbox(Registry& registry) { registry.add(ComponentInfo{"outbox", outbox_spec, make_outbox, {}}); }
+void register_outbox(Registry& registry) {
+  registry.add(ComponentInfo{"outbox", outbox_spec, make_outbox, {}});
+}
 
 }  // namespace drom

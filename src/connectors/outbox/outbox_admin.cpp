@@ -6,7 +6,8 @@ namespace drom::outbox {
 namespace {
 
 constexpr const char* kListColumns =
-    "id, event_id, key, type, status, attempts, created_at, available_at, next_attempt_at, sent_at, last_error";
+    "id, event_id, key, type, status, attempts, created_at, available_at, next_attempt_at, "
+    "sent_at, last_error";
 
 int64_t integer(const Value& value) { return value.to_int().value_or(0); }
 
@@ -17,7 +18,8 @@ std::string future(sql::Dialect dialect, std::string_view column) {
 // Milliseconds since `column`.
 std::string age_ms(sql::Dialect dialect, std::string_view column) {
   const std::string c(column);
-  if (dialect == sql::Dialect::postgres) return "(extract(epoch FROM now() - " + c + ") * 1000)::bigint";
+  if (dialect == sql::Dialect::postgres)
+    return "(extract(epoch FROM now() - " + c + ") * 1000)::bigint";
   return "CAST((julianday('now') - julianday(" + c + ")) * 86400000 AS INTEGER)";
 }
 
@@ -28,7 +30,8 @@ std::vector<Object> objects(const sql::Rows& rows) {
   return out;
 }
 
-async<Result<int64_t>> change(sql::Database& database, std::string table, std::string text, List params) {
+async<Result<int64_t>> change(sql::Database& database, std::string table, std::string text,
+                              List params) {
   Result<sql::Rows> rows = co_await database.execute(std::move(text), std::move(params));
   if (!rows) co_return std::move(rows.error());
   database.signal(wake_channel(table));
@@ -42,14 +45,18 @@ async<Result<Status>> status(sql::Database& database, std::string table) {
   const std::string later =
       "(" + future(dialect, "next_attempt_at") + " OR " + future(dialect, "available_at") + ")";
   std::vector<sql::Command> commands;
-  commands.push_back({"SELECT status, count(*) FROM " + table + " WHERE status <> 'due' GROUP BY status", {}});
-  commands.push_back({"SELECT count(*), sum(CASE WHEN " + later + " THEN 1 ELSE 0 END), " +
-                          age_ms(dialect, "min(CASE WHEN " + later + " THEN NULL ELSE created_at END)") +
-                          " FROM " + table + " WHERE status = 'due'",
-                      {}});
-  commands.push_back({"SELECT owner, count(*) FROM drom_lease WHERE resource = $1 AND bucket >= 0 AND owner <> '' "
-                      "AND NOT " + is_past(dialect, "expires_at") + " GROUP BY owner ORDER BY owner",
-                      {table}});
+  commands.push_back(
+      {"SELECT status, count(*) FROM " + table + " WHERE status <> 'due' GROUP BY status", {}});
+  commands.push_back(
+      {"SELECT count(*), sum(CASE WHEN " + later + " THEN 1 ELSE 0 END), " +
+           age_ms(dialect, "min(CASE WHEN " + later + " THEN NULL ELSE created_at END)") +
+           " FROM " + table + " WHERE status = 'due'",
+       {}});
+  commands.push_back(
+      {"SELECT owner, count(*) FROM drom_lease WHERE resource = $1 AND bucket >= 0 AND owner <> '' "
+       "AND NOT " +
+           is_past(dialect, "expires_at") + " GROUP BY owner ORDER BY owner",
+       {table}});
   Result<std::vector<sql::Rows>> results = co_await database.execute_all(std::move(commands));
   if (!results) co_return std::move(results.error());
 
@@ -64,11 +71,13 @@ async<Result<Status>> status(sql::Database& database, std::string table) {
   out.waiting = integer(due[1]);
   out.due = integer(due[0]) - out.waiting;
   if (!due[2].is_null()) out.oldest_due = milliseconds(std::max<int64_t>(0, integer(due[2])));
-  for (const List& row : (*results)[2].rows) out.relays.push_back({row[0].to_text(), integer(row[1])});
+  for (const List& row : (*results)[2].rows)
+    out.relays.push_back({row[0].to_text(), integer(row[1])});
   co_return out;
 }
 
-async<Result<std::vector<Object>>> list(sql::Database& database, std::string table, ListFilter filter) {
+async<Result<std::vector<Object>>> list(sql::Database& database, std::string table,
+                                        ListFilter filter) {
   std::string text = std::string("SELECT ") + kListColumns + " FROM " + table;
   text += filter.state.empty() ? " WHERE status <> 'sent'" : " WHERE status = $2";
   text += " ORDER BY id LIMIT $1";
@@ -82,8 +91,8 @@ async<Result<std::vector<Object>>> list(sql::Database& database, std::string tab
 }
 
 async<Result<Object>> show(sql::Database& database, std::string table, int64_t id) {
-  std::string text = std::string("SELECT ") + kListColumns + ", bucket, headers, payload, payload_bytes FROM " +
-                     table + " WHERE id = $1";
+  std::string text = std::string("SELECT ") + kListColumns +
+                     ", bucket, headers, payload, payload_bytes FROM " + table + " WHERE id = $1";
   List params;
   params.push_back(id);
   Result<sql::Rows> rows = co_await database.execute(std::move(text), std::move(params));
@@ -94,9 +103,11 @@ async<Result<Object>> show(sql::Database& database, std::string table, int64_t i
 }
 
 async<Result<int64_t>> retry(sql::Database& database, std::string table, std::vector<int64_t> ids) {
-  std::string text = "UPDATE " + table +
-                     " SET status = 'due', attempts = 0, next_attempt_at = NULL WHERE status IN ('due', 'dead', "
-                     "'parked') AND " + in_ids(database.dialect(), "id", "$1");
+  std::string text =
+      "UPDATE " + table +
+      " SET status = 'due', attempts = 0, next_attempt_at = NULL WHERE status IN ('due', 'dead', "
+      "'parked') AND " +
+      in_ids(database.dialect(), "id", "$1");
   List params;
   params.push_back(id_list(database.dialect(), ids));
   co_return co_await change(database, std::move(table), std::move(text), std::move(params));
@@ -104,14 +115,16 @@ async<Result<int64_t>> retry(sql::Database& database, std::string table, std::ve
 
 async<Result<int64_t>> retry_all_dead(sql::Database& database, std::string table) {
   std::string text = "UPDATE " + table +
-                     " SET status = 'due', attempts = 0, next_attempt_at = NULL WHERE status IN ('dead', 'parked')";
+                     " SET status = 'due', attempts = 0, next_attempt_at = NULL WHERE status IN "
+                     "('dead', 'parked')";
   List params;
   co_return co_await change(database, std::move(table), std::move(text), std::move(params));
 }
 
-async<Result<int64_t>> discard(sql::Database& database, std::string table, std::vector<int64_t> ids) {
-  std::string text =
-      "DELETE FROM " + table + " WHERE status <> 'sent' AND " + in_ids(database.dialect(), "id", "$1");
+async<Result<int64_t>> discard(sql::Database& database, std::string table,
+                               std::vector<int64_t> ids) {
+  std::string text = "DELETE FROM " + table + " WHERE status <> 'sent' AND " +
+                     in_ids(database.dialect(), "id", "$1");
   List params;
   params.push_back(id_list(database.dialect(), ids));
   co_return co_await change(database, std::move(table), std::move(text), std::move(params));

@@ -31,16 +31,18 @@ struct ListFilter {
 
 // `table` must have passed checked_table(). Rows come as objects column -> value.
 async<Result<Status>> status(sql::Database& database, std::string table);
-async<Result<std::vector<Object>>> list(sql::Database& database, std::string table, ListFilter filter);
+async<Result<std::vector<Object>>> list(sql::Database& database, std::string table,
+                                        ListFilter filter);
 // With payload and headers; an error of kind rejected when there is no such row.
 async<Result<Object>> show(sql::Database& database, std::string table, int64_t id);
 
-// Makes dead and parked rows due again, with all their attempts; also wakes rows in backoff that are
-// named. Returns how many.
+// Makes dead and parked rows due again, with all their attempts; also wakes rows in backoff that
+// are named. Returns how many.
 async<Result<int64_t>> retry(sql::Database& database, std::string table, std::vector<int64_t> ids);
 async<Result<int64_t>> retry_all_dead(sql::Database& database, std::string table);
 // Deletes rows that are not sent. Returns how many.
-async<Result<int64_t>> discard(sql::Database& database, std::string table, std::vector<int64_t> ids);
+async<Result<int64_t>> discard(sql::Database& database, std::string table,
+                               std::vector<int64_t> ids);
 
 // Creates the tables; `outbox_ddl` gives the text without a database.
 async<Result<void>> init(sql::Database& database, std::string table);

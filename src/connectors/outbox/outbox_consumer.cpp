@@ -33,7 +33,8 @@ class OutboxConsumer final : public Consumer {
 
   async<Result<void>> open() override {
     if (machine_) co_return Result<void>();
-    Result<void> prepared = co_await prepare_tables(s_.database, options_.table, options_.create_table);
+    Result<void> prepared =
+        co_await prepare_tables(s_.database, options_.table, options_.create_table);
     if (!prepared) co_return prepared;
     StoreOptions store;
     store.table = options_.table;
@@ -156,7 +157,8 @@ class OutboxConsumer final : public Consumer {
 
   // One line when the database goes and one when it is back, however often we try in between.
   void report(bool ok, const Error& failure) {
-    if (!ok && !database_down_) s_.log.warn(options_.uri, "the outbox cannot be worked on: " + failure.message());
+    if (!ok && !database_down_)
+      s_.log.warn(options_.uri, "the outbox cannot be worked on: " + failure.message());
     if (ok && database_down_) s_.log.info(options_.uri, "the outbox is worked on again");
     database_down_ = !ok;
   }
@@ -227,7 +229,8 @@ class OutboxConsumer final : public Consumer {
 
 }  // namespace
 
-std::unique_ptr<Consumer> make_consumer(const OutboxServices& services, const OutboxOptions& options) {
+std::unique_ptr<Consumer> make_consumer(const OutboxServices& services,
+                                        const OutboxOptions& options) {
   return std::make_unique<OutboxConsumer>(services, options);
 }
 

@@ -1,5 +1,5 @@
-// The outbox on real databases: table contract, producer in the unit of work, relay, several relays,
-// failures and restarts. Numbers C.. are the public failure cases of the fault list.
+// The outbox on real databases: table contract, producer in the unit of work, relay, several
+// relays, failures and restarts. Numbers C.. are the public failure cases of the fault list.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -17,7 +17,8 @@ using std::chrono::seconds;
 // Forwards to another data source; a frozen one answers nothing, like a process that is stopped.
 class FreezableDatabase final : public sql::Database {
  public:
-  FreezableDatabase(std::shared_ptr<sql::Database> inner, Clock& clock) : inner_(std::move(inner)), clock_(clock) {}
+  FreezableDatabase(std::shared_ptr<sql::Database> inner, Clock& clock)
+      : inner_(std::move(inner)), clock_(clock) {}
   bool frozen = false;
 
   sql::Dialect dialect() const override { return inner_->dialect(); }
@@ -68,8 +69,8 @@ struct Seen {
 
 using Handler = std::function<std::optional<Error>(const Exchange&)>;
 
-// Polls and settles like the engine does with a keyed source: one of a key at a time, its later ones
-// released after a failure.
+// Polls and settles like the engine does with a keyed source: one of a key at a time, its later
+// ones released after a failure.
 struct Pump {
   std::string name;
   std::unique_ptr<Consumer> consumer;
@@ -116,7 +117,8 @@ struct Pump {
     return receipt;
   }
   void note(const Exchange& exchange) {
-    seen->push_back({static_cast<int64_t>(exchange.delivery), exchange.key, exchange.message.body.to_text(),
+    seen->push_back({static_cast<int64_t>(exchange.delivery), exchange.key,
+                     exchange.message.body.to_text(),
                      std::string(exchange.message.headers.text("eventId")), name});
   }
 };
@@ -246,7 +248,9 @@ TEST_P(OutboxDb, ARowExistsExactlyWhenItsUnitOfWorkCommits) {
     Exchange exchange;
     exchange.unit = &unit;
     List none;
-    ASSERT_TRUE(harness.run(sql::execute(exchange, *database, "INSERT INTO orders (id) VALUES (1)", none)).ok());
+    ASSERT_TRUE(
+        harness.run(sql::execute(exchange, *database, "INSERT INTO orders (id) VALUES (1)", none))
+            .ok());
     send("event", "k", &unit);
     if (commit) {
       EXPECT_TRUE(harness.run(unit.commit()).ok());
@@ -350,8 +354,10 @@ TEST_P(OutboxDb, AWriterWakesTheRelayAtOnce) {
 }
 
 TEST_P(OutboxDb, ALargeBacklogInOneBatchNeverBlocksItsOwnMarks) {  // C02
-  run(postgres() ? "INSERT INTO outbox_x (key, payload) SELECT 'k' || i % 50, 'p' FROM generate_series(1, 2000) AS i"
-                 : "INSERT INTO outbox_x (key, payload) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 "
+  run(postgres() ? "INSERT INTO outbox_x (key, payload) SELECT 'k' || i % 50, 'p' FROM "
+                   "generate_series(1, 2000) AS i"
+                 : "INSERT INTO outbox_x (key, payload) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL "
+                   "SELECT i + 1 "
                    "FROM n WHERE i < 2000) SELECT 'k' || i % 50, 'p' FROM n");
   options.policy.read_max = 2000;
   start();
@@ -513,7 +519,10 @@ TEST_P(OutboxDb, ARowThatCannotBeReadDiesAloneWithAReason) {
   start();
   ASSERT_TRUE(wait_for(1));
   EXPECT_TRUE(until([&] { return in_state("dead") == 1; }));
-  EXPECT_NE(run("SELECT last_error FROM outbox_x WHERE status = 'dead'").rows[0][0].to_text().find("headers"),
+  EXPECT_NE(run("SELECT last_error FROM outbox_x WHERE status = 'dead'")
+                .rows[0][0]
+                .to_text()
+                .find("headers"),
             std::string::npos);
 }
 
@@ -565,9 +574,13 @@ TEST_P(OutboxDb, RelaysShareTheKeysAndTakeOverWhenOneLeaves) {
   start({}, second.get());
   ASSERT_TRUE(until([&] {
     return number("SELECT count(*) FROM drom_lease WHERE bucket >= 0 AND owner <> ''") == 64 &&
-           number("SELECT count(DISTINCT owner) FROM drom_lease WHERE bucket >= 0 AND owner <> ''") == 2 &&
-           number("SELECT min(n) FROM (SELECT count(*) AS n FROM drom_lease WHERE bucket >= 0 AND owner <> '' "
-                  "GROUP BY owner) AS c") == 32;
+           number(
+               "SELECT count(DISTINCT owner) FROM drom_lease WHERE bucket >= 0 AND owner <> ''") ==
+               2 &&
+           number(
+               "SELECT min(n) FROM (SELECT count(*) AS n FROM drom_lease WHERE bucket >= 0 AND "
+               "owner <> '' "
+               "GROUP BY owner) AS c") == 32;
   })) << "each takes half";
   for (int i = 0; i < 200; ++i) send("b", "key" + std::to_string(i % 40));
   ASSERT_TRUE(wait_for(200));
@@ -726,8 +739,7 @@ TEST_P(OutboxDb, EveryRowIsInExactlyOneState) {  // C10
   EXPECT_EQ(number("SELECT count(*) FROM outbox_x WHERE next_attempt_at IS NOT NULL"), 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Dialects, OutboxDb,
-                         ::testing::ValuesIn(testing::dialects()),
+INSTANTIATE_TEST_SUITE_P(Dialects, OutboxDb, ::testing::ValuesIn(testing::dialects()),
                          testing::dialect_name);
 
 }  // namespace

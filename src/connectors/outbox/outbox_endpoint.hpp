@@ -38,7 +38,9 @@ struct OutboxServices {
   Rng& rng;
 };
 
-std::unique_ptr<Producer> make_producer(const OutboxServices& services, const OutboxOptions& options);
-std::unique_ptr<Consumer> make_consumer(const OutboxServices& services, const OutboxOptions& options);
+std::unique_ptr<Producer> make_producer(const OutboxServices& services,
+                                        const OutboxOptions& options);
+std::unique_ptr<Consumer> make_consumer(const OutboxServices& services,
+                                        const OutboxOptions& options);
 
 }  // namespace drom::outbox

@@ -1,6 +1,7 @@
-// How a message becomes an outbox row and back. Bodies: texts and bytes as they are, other values as
-// JSON text; a null body is a null payload (a tombstone), which differs from an empty text. Headers:
-// a JSON object; engine metadata, credentials and hop-by-hop headers are never stored. Pure.
+// How a message becomes an outbox row and back. Bodies: texts and bytes as they are, other values
+// as JSON text; a null body is a null payload (a tombstone), which differs from an empty text.
+// Headers: a JSON object; engine metadata, credentials and hop-by-hop headers are never stored.
+// Pure.
 #pragma once
 
 #include <string>
@@ -23,8 +24,8 @@ class HeaderFilter {
 };
 
 struct StoredBody {
-  Value text;   // null when there are bytes or nothing
-  Value bytes;  // only what is no clean UTF-8 text
+  Value text;         // null when there are bytes or nothing
+  Value bytes;        // only what is no clean UTF-8 text
   bool json = false;  // made from a value: content type application/json
 };
 

@@ -13,14 +13,16 @@ RelayRow row_of(const StoredBody& body, const Value& headers) {
   row.id = 12;
   row.key = "k";
   row.attempts = 2;
-  row.columns = {12, 3, "e-9", "k", "order.created", body.text, body.bytes, headers, 2, "2026-11-30T12:00:00Z"};
+  row.columns = {12,        3,          "e-9",   "k", "order.created",
+                 body.text, body.bytes, headers, 2,   "2026-11-30T12:00:00Z"};
   return row;
 }
 
-Exchange round_trip(const Value& body, const Headers& headers, std::vector<std::string> patterns = {"*"}) {
+Exchange round_trip(const Value& body, const Headers& headers,
+                    std::vector<std::string> patterns = {"*"}) {
   const StoredBody stored = store_body(body);
-  Result<Exchange> back =
-      restore(row_of(stored, store_headers(headers, HeaderFilter(std::move(patterns)), stored.json)));
+  Result<Exchange> back = restore(
+      row_of(stored, store_headers(headers, HeaderFilter(std::move(patterns)), stored.json)));
   EXPECT_TRUE(back.ok());
   return std::move(*back);
 }
@@ -68,8 +70,8 @@ TEST(OutboxMessage, HeadersKeepTheirTypes) {  // C52
 
 TEST(OutboxMessage, CredentialsHopsAndEngineMetadataAreNotStored) {
   Headers headers;
-  for (const char* name : {"Authorization", "Cookie", "Host", "Content-Length", "CamelHttpUri", "kafka.topic",
-                           "eventId", "eventType"})
+  for (const char* name : {"Authorization", "Cookie", "Host", "Content-Length", "CamelHttpUri",
+                           "kafka.topic", "eventId", "eventType"})
     headers.set(name, "secret");
   EXPECT_TRUE(store_headers(headers, HeaderFilter({"*"}), false).is_null());
   const Value named = store_headers(headers, HeaderFilter({"authorization", "kafka.topic"}), false);
@@ -101,7 +103,8 @@ TEST(OutboxMessage, TheRowBecomesReadableMetadataAndAStableEventId) {
 }
 
 TEST(OutboxMessage, AStoredHeaderCannotSteerTheEngine) {
-  Result<Exchange> back = restore(row_of(store_body("x"), "{\"CamelHttpUri\":\"http://evil\",\"a\":\"b\"}"));
+  Result<Exchange> back =
+      restore(row_of(store_body("x"), "{\"CamelHttpUri\":\"http://evil\",\"a\":\"b\"}"));
   ASSERT_TRUE(back.ok());
   EXPECT_FALSE(back->message.headers.find("CamelHttpUri"));
   EXPECT_EQ(back->message.headers.text("a"), "b");
@@ -118,7 +121,8 @@ TEST(OutboxMessage, BrokenHeadersAreADataError) {
 TEST(OutboxNames, OnlyIdentifiersGetIntoSql) {
   EXPECT_EQ(*default_table("orders"), "outbox_orders");
   EXPECT_EQ(*checked_table("sales.outbox"), "sales.outbox");
-  for (const char* bad : {"", "a b", "a;drop table x", "a-b", "1a", "a.b.c", ".a", "a.", "\"a\"", "a'"})
+  for (const char* bad :
+       {"", "a b", "a;drop table x", "a-b", "1a", "a.b.c", ".a", "a.", "\"a\"", "a'"})
     EXPECT_FALSE(checked_table(bad).ok()) << bad;
   EXPECT_FALSE(default_table(std::string(60, 'x')).ok());
 }

@@ -29,7 +29,8 @@ class OutboxProducer final : public Producer {
 
   async<Result<void>> open() override {
     if (prepared_) co_return Result<void>();
-    Result<void> prepared = co_await prepare_tables(database_, options_.table, options_.create_table);
+    Result<void> prepared =
+        co_await prepare_tables(database_, options_.table, options_.create_table);
     prepared_ = prepared.ok();
     co_return prepared;
   }
@@ -82,9 +83,12 @@ class OutboxProducer final : public Producer {
     for (size_t i = 0; i < members.size(); ++i) {
       std::vector<sql::Command> one;
       one.push_back(std::move(again[i]));
-      Result<std::vector<sql::Rows>> single = co_await sql::execute_all(*members[i], database_, std::move(one));
-      if (!single) members[i]->fail(std::move(single.error()));
-      else announce(*members[i]);
+      Result<std::vector<sql::Rows>> single =
+          co_await sql::execute_all(*members[i], database_, std::move(one));
+      if (!single)
+        members[i]->fail(std::move(single.error()));
+      else
+        announce(*members[i]);
     }
   }
 
@@ -94,7 +98,8 @@ class OutboxProducer final : public Producer {
       database_.signal(channel_);
       return;
     }
-    exchange.unit->on_commit([&database = database_, channel = channel_] { database.signal(channel); });
+    exchange.unit->on_commit(
+        [&database = database_, channel = channel_] { database.signal(channel); });
   }
 
   Result<sql::Command> row(const Exchange& exchange, const Scope& scope) const {
@@ -114,8 +119,9 @@ class OutboxProducer final : public Producer {
     Value headers = store_headers(exchange.message.headers, filter_, body.json);
     sql::Command out;
     out.sql = insert_;
-    out.params = {text_or_null(event_id), text_or_null(key), text_or_null(type), std::move(body.text),
-                  std::move(body.bytes), std::move(headers), std::move(*ms)};
+    out.params = {text_or_null(event_id), text_or_null(key),     text_or_null(type),
+                  std::move(body.text),   std::move(body.bytes), std::move(headers),
+                  std::move(*ms)};
     return out;
   }
 
@@ -135,7 +141,8 @@ class OutboxProducer final : public Producer {
 
 }  // namespace
 
-std::unique_ptr<Producer> make_producer(const OutboxServices& services, const OutboxOptions& options) {
+std::unique_ptr<Producer> make_producer(const OutboxServices& services,
+                                        const OutboxOptions& options) {
   return std::make_unique<OutboxProducer>(services, options);
 }
 

@@ -10,7 +10,9 @@ using sql::Dialect;
 constexpr size_t kIdentifierMax = 50;  // PostgreSQL cuts names at 63; our indexes add to the name
 
 bool is_identifier(std::string_view text) {
-  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  const auto letter = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+  };
   if (text.empty() || text.size() > kIdentifierMax || !letter(text.front())) return false;
   for (const char c : text)
     if (!letter(c) && !(c >= '0' && c <= '9')) return false;
@@ -18,27 +20,33 @@ bool is_identifier(std::string_view text) {
 }
 
 // Replaces every {word} that `pairs` names.
-std::string fill(std::string text, std::initializer_list<std::pair<std::string_view, std::string>> pairs) {
+std::string fill(std::string text,
+                 std::initializer_list<std::pair<std::string_view, std::string>> pairs) {
   for (const auto& [word, value] : pairs) {
     const std::string mark = "{" + std::string(word) + "}";
-    for (size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at + value.size()))
+    for (size_t at = text.find(mark); at != std::string::npos;
+         at = text.find(mark, at + value.size()))
       text.replace(at, mark.size(), value);
   }
   return text;
 }
 
-std::string index_name(std::string_view table) { return std::string(table.substr(table.rfind('.') + 1)); }
+std::string index_name(std::string_view table) {
+  return std::string(table.substr(table.rfind('.') + 1));
+}
 
 // `parameter` in milliseconds from now; null when it is null.
 std::string after(Dialect dialect, std::string_view parameter) {
   if (dialect == Dialect::postgres)
     return "(now() + " + std::string(parameter) + "::float8 * interval '1 millisecond')";
-  return "strftime('%Y-%m-%dT%H:%M:%fZ', 'now', (" + std::string(parameter) + " / 1000.0) || ' seconds')";
+  return "strftime('%Y-%m-%dT%H:%M:%fZ', 'now', (" + std::string(parameter) +
+         " / 1000.0) || ' seconds')";
 }
 
 std::string in_texts(Dialect dialect, std::string_view parameter) {
   return dialect == Dialect::postgres
-             ? "(SELECT x FROM jsonb_array_elements_text(" + std::string(parameter) + "::text::jsonb) AS x)"
+             ? "(SELECT x FROM jsonb_array_elements_text(" + std::string(parameter) +
+                   "::text::jsonb) AS x)"
              : "(SELECT value FROM json_each(" + std::string(parameter) + "))";
 }
 
@@ -48,7 +56,8 @@ std::string text_cast(Dialect dialect) { return dialect == Dialect::postgres ? "
 // is drawn while the writer holds what it protects; never "id > last", because ids become visible
 // out of order. The blocker's index holds only rows in backoff and parked ones.
 std::string read_statement(Dialect dialect, const std::string& table, bool some) {
-  const std::string text = R"(SELECT t.id, t.bucket, t.event_id, t.key, t.type, t.payload, t.payload_bytes, t.headers,
+  const std::string text =
+      R"(SELECT t.id, t.bucket, t.event_id, t.key, t.type, t.payload, t.payload_bytes, t.headers,
   t.attempts, t.created_at
 FROM {table} AS t
 WHERE t.status = 'due'{buckets}
@@ -58,15 +67,16 @@ WHERE t.status = 'due'{buckets}
   AND NOT EXISTS (SELECT 1 FROM {table} AS w
     WHERE w.next_attempt_at IS NOT NULL AND w.key = t.key AND w.key <> '' AND w.id < t.id AND NOT {blocker_past}{fence})
 ORDER BY t.id LIMIT $3{bigint})";
-  return fill(text, {{"table", table},
-                     {"buckets", some ? " AND " + in_ids(dialect, "t.bucket", "$4") : ""},
-                     {"next_past", is_past(dialect, "t.next_attempt_at")},
-                     {"available_past", is_past(dialect, "t.available_at")},
-                     {"blocker_past", is_past(dialect, "w.next_attempt_at")},
-                     {"busy_ids", in_ids(dialect, "t.id", "$1")},
-                     {"busy_keys", in_texts(dialect, "$2")},
-                     {"fence", dialect == Dialect::postgres ? " OFFSET 0" : ""},  // one index probe per row
-                     {"bigint", dialect == Dialect::postgres ? "::bigint" : ""}});
+  return fill(
+      text, {{"table", table},
+             {"buckets", some ? " AND " + in_ids(dialect, "t.bucket", "$4") : ""},
+             {"next_past", is_past(dialect, "t.next_attempt_at")},
+             {"available_past", is_past(dialect, "t.available_at")},
+             {"blocker_past", is_past(dialect, "w.next_attempt_at")},
+             {"busy_ids", in_ids(dialect, "t.id", "$1")},
+             {"busy_keys", in_texts(dialect, "$2")},
+             {"fence", dialect == Dialect::postgres ? " OFFSET 0" : ""},  // one index probe per row
+             {"bigint", dialect == Dialect::postgres ? "::bigint" : ""}});
 }
 
 std::string mark_failed_statement(Dialect dialect, const std::string& table) {
@@ -77,23 +87,25 @@ FROM {marks}
 WHERE t.id = m.id AND t.status = 'due' AND EXISTS (SELECT 1 FROM drom_lease AS l
   WHERE l.resource = $2{text} AND l.bucket = t.bucket AND l.owner = $3{text} AND l.token = m.token))";
   if (dialect == Dialect::postgres)
-    return fill(text, {{"table", table},
-                       {"retry_at", after(dialect, "m.delay")},
-                       {"never", "'infinity'::timestamptz"},
-                       {"marks",
-                        "jsonb_to_recordset($1::text::jsonb) AS m(id bigint, token bigint, status text, "
-                        "attempts integer, delay float8, error text)"},
-                       {"text", "::text"}});
-  return fill(text, {{"table", table},
-                     {"retry_at", after(dialect, "m.delay")},
-                     {"never", "'9999-12-31T23:59:59.999Z'"},
-                     {"marks",
-                      "(SELECT json_extract(value, '$.id') AS id, json_extract(value, '$.token') AS token, "
-                      "json_extract(value, '$.status') AS status, "
-                      "json_extract(value, '$.attempts') AS attempts, "
-                      "json_extract(value, '$.delay') AS delay, json_extract(value, '$.error') AS error "
-                      "FROM json_each($1)) AS m"},
-                     {"text", ""}});
+    return fill(text,
+                {{"table", table},
+                 {"retry_at", after(dialect, "m.delay")},
+                 {"never", "'infinity'::timestamptz"},
+                 {"marks",
+                  "jsonb_to_recordset($1::text::jsonb) AS m(id bigint, token bigint, status text, "
+                  "attempts integer, delay float8, error text)"},
+                 {"text", "::text"}});
+  return fill(
+      text, {{"table", table},
+             {"retry_at", after(dialect, "m.delay")},
+             {"never", "'9999-12-31T23:59:59.999Z'"},
+             {"marks",
+              "(SELECT json_extract(value, '$.id') AS id, json_extract(value, '$.token') AS token, "
+              "json_extract(value, '$.status') AS status, "
+              "json_extract(value, '$.attempts') AS attempts, "
+              "json_extract(value, '$.delay') AS delay, json_extract(value, '$.error') AS error "
+              "FROM json_each($1)) AS m"},
+             {"text", ""}});
 }
 
 // Every change of hands raises the token of the bucket, so that a late owner can be told apart.
@@ -101,7 +113,8 @@ std::string claim_statement(Dialect dialect) {
   const bool postgres = dialect == Dialect::postgres;
   std::string buckets;
   for (int b = 0; b < kLeaseBuckets; ++b) buckets += (b ? "," : "") + std::to_string(b);
-  const std::string text = R"(INSERT INTO drom_lease AS l (resource, bucket, owner, token, expires_at)
+  const std::string text =
+      R"(INSERT INTO drom_lease AS l (resource, bucket, owner, token, expires_at)
 SELECT $1{text}, f.b, $2{text},
   (SELECT coalesce(max(x.token), 0) + 1 FROM drom_lease AS x WHERE x.resource = $1{text}), {expires}
 FROM (SELECT b FROM {all} WHERE NOT EXISTS (SELECT 1 FROM drom_lease AS o
@@ -112,34 +125,40 @@ ON CONFLICT (resource, bucket) DO UPDATE SET owner = excluded.owner,
   token = {greatest}(l.token + 1, excluded.token), expires_at = excluded.expires_at
   WHERE {l_past} OR $5{int} = 1
 RETURNING bucket, token)";
-  return fill(text, {{"all", postgres ? "generate_series(0, " + std::to_string(kLeaseBuckets - 1) + ") AS b"
-                                      : "(SELECT value AS b FROM json_each('[" + buckets + "]'))"},
-                     {"expires", after(dialect, "$3")},
-                     {"o_past", is_past(dialect, "o.expires_at")},
-                     {"l_past", is_past(dialect, "l.expires_at")},
-                     {"greatest", postgres ? "greatest" : "max"},
-                     {"text", postgres ? "::text" : ""},
-                     {"int", postgres ? "::integer" : ""},
-                     {"bigint", postgres ? "::bigint" : ""}});
+  return fill(
+      text, {{"all", postgres ? "generate_series(0, " + std::to_string(kLeaseBuckets - 1) + ") AS b"
+                              : "(SELECT value AS b FROM json_each('[" + buckets + "]'))"},
+             {"expires", after(dialect, "$3")},
+             {"o_past", is_past(dialect, "o.expires_at")},
+             {"l_past", is_past(dialect, "l.expires_at")},
+             {"greatest", postgres ? "greatest" : "max"},
+             {"text", postgres ? "::text" : ""},
+             {"int", postgres ? "::integer" : ""},
+             {"bigint", postgres ? "::bigint" : ""}});
 }
 
 void add_lease_statements(Dialect dialect, Statements& out) {
   const std::string text = text_cast(dialect);
   const std::string mine = " WHERE resource = $1" + text + " AND owner = $2" + text;
-  const std::string free = "UPDATE drom_lease SET owner = '', expires_at = " + time_now(dialect) + mine;
+  const std::string free =
+      "UPDATE drom_lease SET owner = '', expires_at = " + time_now(dialect) + mine;
   out.heartbeat = fill(
       R"(INSERT INTO drom_lease (resource, bucket, owner, token, expires_at)
 VALUES ($1{text} || '@' || $2{text}, -1, $2{text}, 0, {expires})
 ON CONFLICT (resource, bucket) DO UPDATE SET expires_at = excluded.expires_at)",
       {{"text", text}, {"expires", after(dialect, "$3")}});
-  out.renew = "UPDATE drom_lease SET expires_at = " + after(dialect, "$3") + mine + " RETURNING bucket, token";
+  out.renew = "UPDATE drom_lease SET expires_at = " + after(dialect, "$3") + mine +
+              " RETURNING bucket, token";
   out.claim = claim_statement(dialect);
-  out.count_relays = "SELECT count(*) FROM drom_lease WHERE bucket = -1 AND substr(resource, 1, length($1" + text +
-                     ") + 1) = $1" + text + " || '@' AND NOT " + is_past(dialect, "expires_at");
-  out.forget_relays = "DELETE FROM drom_lease WHERE bucket = -1 AND " + is_past(dialect, "expires_at");
+  out.count_relays =
+      "SELECT count(*) FROM drom_lease WHERE bucket = -1 AND substr(resource, 1, length($1" + text +
+      ") + 1) = $1" + text + " || '@' AND NOT " + is_past(dialect, "expires_at");
+  out.forget_relays =
+      "DELETE FROM drom_lease WHERE bucket = -1 AND " + is_past(dialect, "expires_at");
   out.give_back = free + " AND " + in_ids(dialect, "bucket", "$3");
   out.give_back_all = free;
-  out.leave = "DELETE FROM drom_lease WHERE bucket = -1 AND resource = $1" + text + " || '@' || $2" + text;
+  out.leave =
+      "DELETE FROM drom_lease WHERE bucket = -1 AND resource = $1" + text + " || '@' || $2" + text;
   if (dialect == Dialect::postgres)
     out.lock_lease = "SELECT bucket FROM drom_lease" + mine + " ORDER BY bucket FOR SHARE";
 }
@@ -217,15 +236,18 @@ std::string new_uuid(Dialect dialect) {
 
 Result<std::string> checked_table(std::string_view table) {
   const size_t dot = table.find('.');
-  const bool good = dot == std::string_view::npos
-                        ? is_identifier(table)
-                        : is_identifier(table.substr(0, dot)) && is_identifier(table.substr(dot + 1));
+  const bool good = dot == std::string_view::npos ? is_identifier(table)
+                                                  : is_identifier(table.substr(0, dot)) &&
+                                                        is_identifier(table.substr(dot + 1));
   if (good) return std::string(table);
-  return Error(ErrorKind::config, "'" + std::string(table) + "' cannot be the name of an outbox table",
-               "use letters, digits and underscores, at most 50, like outbox_orders or sales.outbox_orders");
+  return Error(
+      ErrorKind::config, "'" + std::string(table) + "' cannot be the name of an outbox table",
+      "use letters, digits and underscores, at most 50, like outbox_orders or sales.outbox_orders");
 }
 
-Result<std::string> default_table(std::string_view name) { return checked_table("outbox_" + std::string(name)); }
+Result<std::string> default_table(std::string_view name) {
+  return checked_table("outbox_" + std::string(name));
+}
 
 std::string outbox_ddl(Dialect dialect, std::string_view table) {
   return fill(std::string(dialect == Dialect::postgres ? kPostgresDdl : kSqliteDdl),
@@ -269,8 +291,9 @@ Statements make_statements(Dialect dialect, const std::string& table, SentPolicy
   const bool postgres = dialect == Dialect::postgres;
   const std::string text = text_cast(dialect);
   Statements out;
-  out.exists = postgres ? "SELECT 1 WHERE to_regclass($1::text) IS NOT NULL"
-                        : "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = $1 COLLATE NOCASE";
+  out.exists =
+      postgres ? "SELECT 1 WHERE to_regclass($1::text) IS NOT NULL"
+               : "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = $1 COLLATE NOCASE";
   out.insert = fill(
       R"(INSERT INTO {table} (event_id, key, type, payload, payload_bytes, headers, available_at)
 VALUES (coalesce($1{text}, {uuid}), $2{text}, $3{text}, $4{text}, $5{bytes}, $6{text}, {available}))",
@@ -282,7 +305,8 @@ VALUES (coalesce($1{text}, {uuid}), $2{text}, $3{text}, $4{text}, $5{bytes}, $6{
   // Without fresh statistics PostgreSQL would collect and sort the whole backlog for every read.
   if (postgres)
     out.before_read =
-        "SELECT set_config('enable_sort', 'off', true), set_config('enable_bitmapscan', 'off', true), "
+        "SELECT set_config('enable_sort', 'off', true), set_config('enable_bitmapscan', 'off', "
+        "true), "
         "set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)";
   out.read_all = read_statement(dialect, table, false);
   out.read_some = read_statement(dialect, table, true);
@@ -298,14 +322,13 @@ VALUES (coalesce($1{text}, {uuid}), $2{text}, $3{text}, $4{text}, $5{bytes}, $6{
        {"bigint", postgres ? "::bigint" : ""}});
   out.mark_failed = mark_failed_statement(dialect, table);
   // The oldest rows come first, so a bounded look at the front finds what is too old.
-  out.purge = fill(
-      postgres ? R"(DELETE FROM {table} WHERE id IN (SELECT s.id FROM
+  out.purge = fill(postgres ? R"(DELETE FROM {table} WHERE id IN (SELECT s.id FROM
   (SELECT id, sent_at FROM {table} WHERE status = 'sent' ORDER BY id LIMIT $1::bigint) AS s
   WHERE s.sent_at < now() - $2::float8 * interval '1 millisecond'))"
-               : R"(DELETE FROM {table} WHERE id IN (SELECT s.id FROM
+                            : R"(DELETE FROM {table} WHERE id IN (SELECT s.id FROM
   (SELECT id, sent_at FROM {table} WHERE status = 'sent' ORDER BY id LIMIT $1) AS s
   WHERE julianday(s.sent_at) < julianday('now', (-$2 / 1000.0) || ' seconds')))",
-      {{"table", table}});
+                   {{"table", table}});
   add_lease_statements(dialect, out);
   return out;
 }

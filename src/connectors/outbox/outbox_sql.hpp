@@ -16,9 +16,9 @@ Result<std::string> checked_table(std::string_view table);
 // outbox_<name>; what `outbox:name` uses without the option `table`.
 Result<std::string> default_table(std::string_view name);
 
-// Creates the outbox table, its indexes and drom_lease where they do not exist. The public contract:
-// any program inserts with `INSERT INTO outbox_orders (key, type, payload) VALUES (...)`; every other
-// column has a default.
+// Creates the outbox table, its indexes and drom_lease where they do not exist. The public
+// contract: any program inserts with `INSERT INTO outbox_orders (key, type, payload) VALUES (...)`;
+// every other column has a default.
 std::string outbox_ddl(sql::Dialect dialect, std::string_view table);
 
 // The channel of wake-up hints between writers and relays of one table.
@@ -27,7 +27,7 @@ std::string wake_channel(std::string_view table);
 enum class SentPolicy : uint8_t { mark, remove };
 
 struct Statements {
-  std::string exists;       // $1 table; a row when the table exists
+  std::string exists;  // $1 table; a row when the table exists
   // $1 event id or null, $2 key, $3 type, $4 payload text, $5 payload bytes, $6 headers JSON,
   // $7 delay in ms or null.
   std::string insert;
@@ -43,11 +43,11 @@ struct Statements {
 
   // $1 resource, $2 owner, $3 lease in ms.
   std::string heartbeat;
-  std::string renew;        // returns bucket, token
-  std::string claim;        // and $4 limit, $5 force (1: although not expired); returns bucket, token
-  std::string count_relays; // $1
+  std::string renew;  // returns bucket, token
+  std::string claim;  // and $4 limit, $5 force (1: although not expired); returns bucket, token
+  std::string count_relays;  // $1
   std::string forget_relays;
-  std::string give_back;    // $1, $2, $3 buckets
+  std::string give_back;      // $1, $2, $3 buckets
   std::string give_back_all;  // $1, $2
   std::string leave;          // $1, $2
 };

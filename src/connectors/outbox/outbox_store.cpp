@@ -36,11 +36,13 @@ void add_holdings(const sql::Rows& rows, LeaseAnswer& answer) {
 }
 
 Error unusable_table(const std::string& table, const Error& cause) {
-  return Error(ErrorKind::config, "table " + table + " is not an outbox that we can work with: " + cause.what,
+  return Error(ErrorKind::config,
+               "table " + table + " is not an outbox that we can work with: " + cause.what,
                "`drom outbox init` prints the table definition");
 }
 
-async<Result<bool>> table_exists(sql::Database& database, const Statements& statements, std::string table) {
+async<Result<bool>> table_exists(sql::Database& database, const Statements& statements,
+                                 std::string table) {
   List params;
   params.push_back(table);
   Result<sql::Rows> rows = co_await database.execute(statements.exists, std::move(params));
@@ -59,7 +61,8 @@ async<Result<void>> prepare_tables(sql::Database& database, std::string table, b
   if (!lease) co_return std::move(lease.error());
   if (!*outbox || !*lease) {
     if (!create)
-      co_return Error(ErrorKind::config, "table " + (*outbox ? lease_table : table) + " does not exist",
+      co_return Error(ErrorKind::config,
+                      "table " + (*outbox ? lease_table : table) + " does not exist",
                       "set createTable=true, or create it with `drom outbox init`");
     Result<void> created = co_await database.script(outbox_ddl(database.dialect(), table));
     if (!created) {
@@ -75,7 +78,8 @@ async<Result<void>> prepare_tables(sql::Database& database, std::string table, b
   params.push_back("[]");
   params.push_back(0);
   Result<sql::Rows> probe = co_await database.execute(statements.read_all, std::move(params));
-  if (!probe && probe.error().kind == ErrorKind::rejected) co_return unusable_table(table, probe.error());
+  if (!probe && probe.error().kind == ErrorKind::rejected)
+    co_return unusable_table(table, probe.error());
   if (!probe) co_return std::move(probe.error());
   co_return Result<void>();
 }
@@ -118,14 +122,16 @@ async<LeaseAnswer> OutboxStore::lease(LeaseRequest request, Error* failure) {
   std::vector<sql::Command> commands;
   if (!request.release.empty()) {
     const std::vector<int64_t> buckets(request.release.begin(), request.release.end());
-    commands.push_back({statements_.give_back, {resource, owner, id_list(database_.dialect(), buckets)}});
+    commands.push_back(
+        {statements_.give_back, {resource, owner, id_list(database_.dialect(), buckets)}});
   }
   commands.push_back({statements_.heartbeat, {resource, owner, duration}});
   commands.push_back({statements_.forget_relays, {}});
   const size_t renewed = commands.size();
   commands.push_back({statements_.renew, {resource, owner, duration}});
   if (request.claim > 0)
-    commands.push_back({statements_.claim, {resource, owner, duration, request.claim, lock_ ? 1 : 0}});
+    commands.push_back(
+        {statements_.claim, {resource, owner, duration, request.claim, lock_ ? 1 : 0}});
   commands.push_back({statements_.count_relays, {resource}});
   Result<std::vector<sql::Rows>> results = co_await database_.execute_all(std::move(commands));
   if (!results) {
@@ -162,8 +168,9 @@ void OutboxStore::add_sent_marks(const std::vector<SentMark>& marks,
   std::map<int64_t, std::vector<int64_t>> by_token;
   for (const SentMark& mark : marks) by_token[mark.token].push_back(mark.id);
   for (const auto& [token, ids] : by_token)
-    commands.push_back({statements_.mark_sent,
-                        {id_list(database_.dialect(), ids), options_.table, options_.owner, token}});
+    commands.push_back(
+        {statements_.mark_sent,
+         {id_list(database_.dialect(), ids), options_.table, options_.owner, token}});
 }
 
 sql::Command OutboxStore::failed_marks(const std::vector<FailedMark>& marks) const {
@@ -179,7 +186,8 @@ sql::Command OutboxStore::failed_marks(const std::vector<FailedMark>& marks) con
     entry.append("error", error_text(mark.error));
     list.push_back(std::move(entry));
   }
-  return {statements_.mark_failed, {to_json(Value(std::move(list))), options_.table, options_.owner}};
+  return {statements_.mark_failed,
+          {to_json(Value(std::move(list))), options_.table, options_.owner}};
 }
 
 sql::Command OutboxStore::read(const ReadRequest& request) const {
@@ -190,7 +198,8 @@ sql::Command OutboxStore::read(const ReadRequest& request) const {
   List params{id_list(dialect, request.busy_ids), to_json(Value(std::move(keys))),
               static_cast<int64_t>(request.max)};
   if (request.all_buckets) return {statements_.read_all, std::move(params)};
-  params.push_back(id_list(dialect, std::vector<int64_t>(request.buckets.begin(), request.buckets.end())));
+  params.push_back(
+      id_list(dialect, std::vector<int64_t>(request.buckets.begin(), request.buckets.end())));
   return {statements_.read_some, std::move(params)};
 }
 
@@ -200,8 +209,8 @@ async<Result<std::vector<sql::Rows>>> OutboxStore::run(std::vector<sql::Command>
     Result<std::vector<sql::Rows>> all = co_await database_.execute_all(std::move(commands));
     co_return all;
   }
-  Result<sql::Rows> one =
-      co_await database_.execute(std::move(commands.front().sql), std::move(commands.front().params));
+  Result<sql::Rows> one = co_await database_.execute(std::move(commands.front().sql),
+                                                     std::move(commands.front().params));
   if (!one) co_return std::move(one.error());
   std::vector<sql::Rows> out;
   out.push_back(std::move(*one));
@@ -218,8 +227,10 @@ async<relay::DataAnswer> OutboxStore::data(DataTrip trip, Error* failure) {
   if (!trip.failed.empty()) commands.push_back(failed_marks(trip.failed));
   const size_t marks_end = commands.size();
   if (trip.purge > 0)
-    commands.push_back({statements_.purge, {static_cast<int64_t>(trip.purge), int64_t{options_.retention.count()}}});
-  if (trip.read && !statements_.before_read.empty()) commands.push_back({statements_.before_read, {}});
+    commands.push_back({statements_.purge,
+                        {static_cast<int64_t>(trip.purge), int64_t{options_.retention.count()}}});
+  if (trip.read && !statements_.before_read.empty())
+    commands.push_back({statements_.before_read, {}});
   if (trip.read) commands.push_back(read(*trip.read));
 
   relay::DataAnswer answer;
@@ -230,7 +241,8 @@ async<relay::DataAnswer> OutboxStore::data(DataTrip trip, Error* failure) {
   }
   answer.ok = true;
   size_t taken = 0;
-  for (size_t i = first_mark; i < marks_end; ++i) taken += static_cast<size_t>((*results)[i].affected);
+  for (size_t i = first_mark; i < marks_end; ++i)
+    taken += static_cast<size_t>((*results)[i].affected);
   const size_t wanted = trip.sent.size() + trip.failed.size();
   answer.refused = wanted > taken ? wanted - taken : 0;
   if (trip.purge > 0) answer.purged = static_cast<size_t>((*results)[marks_end].affected);

@@ -42,7 +42,8 @@ class OutboxStore {
   async<LeaseAnswer> leave(Error* failure);
 
  private:
-  void add_sent_marks(const std::vector<SentMark>& marks, std::vector<sql::Command>& commands) const;
+  void add_sent_marks(const std::vector<SentMark>& marks,
+                      std::vector<sql::Command>& commands) const;
   sql::Command failed_marks(const std::vector<FailedMark>& marks) const;
   sql::Command read(const ReadRequest& request) const;
   async<Result<std::vector<sql::Rows>>> run(std::vector<sql::Command> commands);

@@ -14,7 +14,8 @@ Result<bool> RelayLock::try_acquire() {
   const int file = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (file < 0)
     return Error(ErrorKind::transient,
-                 "cannot open the relay's lock file " + path_ + ": " + std::generic_category().message(errno),
+                 "cannot open the relay's lock file " + path_ + ": " +
+                     std::generic_category().message(errno),
                  "the process needs write access to the folder of the database");
   if (::flock(file, LOCK_EX | LOCK_NB) == 0) {
     file_ = file;

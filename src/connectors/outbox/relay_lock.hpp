@@ -1,7 +1,7 @@
-// An operating system lock on a file beside a SQLite database: whoever holds it is the only relay of
-// that outbox on this machine, and when its process dies, however it dies, the lock is free at once.
-// That is why a restarted process need not wait for the lease of the one that was killed. Lock files
-// are left in place; removing them would let two holders in. No waiting; any thread.
+// An operating system lock on a file beside a SQLite database: whoever holds it is the only relay
+// of that outbox on this machine, and when its process dies, however it dies, the lock is free at
+// once. That is why a restarted process need not wait for the lease of the one that was killed.
+// Lock files are left in place; removing them would let two holders in. No waiting; any thread.
 #pragma once
 
 #include <string>

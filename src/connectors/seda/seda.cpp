@@ -54,9 +54,11 @@ ConfigSpec seda_spec() {
   spec.name = "seda";
   spec.title = "SEDA";
   spec.doc =
-      "A bounded in-memory queue between routes of one engine. The sender goes on at once, or waits "
+      "A bounded in-memory queue between routes of one engine. The sender goes on at once, or "
+      "waits "
       "for the reply of a request; the receiving route works at its own pace, on a copy of the "
-      "message and outside the sender's unit of work. Inside a transacted block the message is sent "
+      "message and outside the sender's unit of work. Inside a transacted block the message is "
+      "sent "
       "after the commit. The queue is drained when the engine stops and lost when the process is "
       "killed: use outbox: where a message must survive. A message whose route fails is not queued "
       "again: give that route a dead letter channel.";
@@ -76,23 +78,26 @@ ConfigSpec seda_spec() {
        .minimum = 1},
       {.name = "concurrentConsumers",
        .type = OptionType::integer,
-       .doc = "How many messages the receiving route works on at once; more than one gives up their "
-              "order.",
+       .doc =
+           "How many messages the receiving route works on at once; more than one gives up their "
+           "order.",
        .fallback = "1",
        .example = "4",
        .minimum = 1},
       flag("limitConcurrentConsumers", "Whether more than 500 concurrentConsumers are a mistake.",
            "true"),
-      flag("multipleConsumers",
-           "Whether several routes may start with this queue, each getting a copy of every message.",
-           "false"),
+      flag(
+          "multipleConsumers",
+          "Whether several routes may start with this queue, each getting a copy of every message.",
+          "false"),
       flag("purgeWhenStopping",
            "Whether messages that are still queued at the stop are dropped instead of worked off.",
            "false"),
       {.name = "waitForTaskToComplete",
        .type = OptionType::enumeration,
-       .doc = "Whether the sender waits until the receiving route has ended: when it expects a reply, "
-              "always, or never.",
+       .doc =
+           "Whether the sender waits until the receiving route has ended: when it expects a reply, "
+           "always, or never.",
        .fallback = "IfReplyExpected",
        .values = {"IfReplyExpected", "Always", "Never"}},
       {.name = "timeout",
@@ -162,7 +167,8 @@ Result<std::unique_ptr<Endpoint>> make_seda(const Config& config, BuildContext& 
   if (options.block_when_full && options.discard_when_full)
     return Error(ErrorKind::config, "blockWhenFull and discardWhenFull exclude each other");
   if (options.fail_if_no_consumers && options.discard_if_no_consumers)
-    return Error(ErrorKind::config, "failIfNoConsumers and discardIfNoConsumers exclude each other");
+    return Error(ErrorKind::config,
+                 "failIfNoConsumers and discardIfNoConsumers exclude each other");
 
   seda::Queues& queues = context.shared<seda::Queues>(std::make_shared<seda::Queues>);
   seda::Queue& queue = queues.queue(options.name);

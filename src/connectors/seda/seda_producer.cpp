@@ -43,7 +43,8 @@ class SedaProducer final : public Producer {
   // True when the exchange is done with: discarded or failed.
   bool no_consumer(Exchange& exchange) const {
     if (options_.fail_if_no_consumers)
-      exchange.fail(Error(ErrorKind::not_connected, "no route consumes 'seda:" + options_.name + "'",
+      exchange.fail(Error(ErrorKind::not_connected,
+                          "no route consumes 'seda:" + options_.name + "'",
                           "add a route with `from: seda:" + options_.name + "`"));
     return options_.fail_if_no_consumers || options_.discard_if_no_consumers;
   }
@@ -69,17 +70,17 @@ class SedaProducer final : public Producer {
       milliseconds left = milliseconds::max();
       if (limited) left = std::chrono::ceil<milliseconds>(deadline - clock.steady());
       if (left <= milliseconds(0))
-        co_return Error(ErrorKind::transient,
-                        "no room in 'seda:" + options_.name + "' within " +
-                            to_string(options_.offer_timeout),
-                        "raise size or offerTimeout, or add concurrentConsumers");
+        co_return Error(
+            ErrorKind::transient,
+            "no room in 'seda:" + options_.name + "' within " + to_string(options_.offer_timeout),
+            "raise size or offerTimeout, or add concurrentConsumers");
       co_await queue_.space.wait(clock, left);
     }
     co_return true;
   }
 
-  // The receiving route works on a copy, outside the sender's unit of work: it may still run when the
-  // sender's transaction is long over.
+  // The receiving route works on a copy, outside the sender's unit of work: it may still run when
+  // the sender's transaction is long over.
   static Exchange detached_copy(const Exchange& exchange, ExchangePattern pattern) {
     Exchange copy = exchange.copy();
     copy.unit = nullptr;
@@ -101,10 +102,10 @@ class SedaProducer final : public Producer {
       // Nobody may write into this exchange any more: a late answer finds no one.
       reply->pending = 0;
       queue_.withdraw(*reply);
-      exchange.fail(Error(ErrorKind::timeout,
-                          "no reply from 'seda:" + options_.name + "' within " +
-                              to_string(options_.timeout),
-                          "raise timeout, or send without waiting (waitForTaskToComplete=Never)"));
+      exchange.fail(
+          Error(ErrorKind::timeout,
+                "no reply from 'seda:" + options_.name + "' within " + to_string(options_.timeout),
+                "raise timeout, or send without waiting (waitForTaskToComplete=Never)"));
       co_return;
     }
     if (reply->failure) {

@@ -1,5 +1,5 @@
-// The queues behind seda:, one per name, shared by all endpoints of an engine. A queue hands items to
-// its consumers and wakes them only when they wait, so that a busy queue costs no wake-ups.
+// The queues behind seda:, one per name, shared by all endpoints of an engine. A queue hands items
+// to its consumers and wakes them only when they wait, so that a busy queue costs no wake-ups.
 // Shard thread only.
 #pragma once
 

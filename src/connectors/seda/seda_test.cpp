@@ -7,12 +7,12 @@
 namespace drom {
 namespace {
 
+using std::chrono::seconds;
 using testing::Harness;
 using testing::make_endpoint;
 using testing::Options;
 using testing::send;
 using testing::try_endpoint;
-using std::chrono::seconds;
 
 class Seda : public ::testing::Test {
  protected:
@@ -27,7 +27,8 @@ class Seda : public ::testing::Test {
     EXPECT_TRUE(harness.run(consumer->open()).ok());
     return consumer;
   }
-  Exchange push(Producer& producer, Value body, ExchangePattern pattern = ExchangePattern::in_only) {
+  Exchange push(Producer& producer, Value body,
+                ExchangePattern pattern = ExchangePattern::in_only) {
     Exchange exchange(Message{std::move(body), {}}, pattern);
     send(harness, producer, exchange);
     return exchange;
@@ -291,7 +292,8 @@ TEST_F(Seda, TreatsMissingConsumersAsConfigured) {
 
 TEST_F(Seda, DefersInATransactionUnlessAReplyIsWaitedFor) {
   EXPECT_TRUE(endpoint()->make_producer().value()->defers_in_transaction());
-  EXPECT_FALSE(endpoint({{"transacted", "false"}})->make_producer().value()->defers_in_transaction());
+  EXPECT_FALSE(
+      endpoint({{"transacted", "false"}})->make_producer().value()->defers_in_transaction());
   EXPECT_FALSE(endpoint({{"waitForTaskToComplete", "Always"}})
                    ->make_producer()
                    .value()

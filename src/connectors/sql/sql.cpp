@@ -18,10 +18,15 @@ using sqlc::SqlText;
 
 class SqlEndpoint final : public Endpoint {
  public:
-  SqlEndpoint(SqlServices services, SqlOptions options) : services_(services), options_(std::move(options)) {}
+  SqlEndpoint(SqlServices services, SqlOptions options)
+      : services_(services), options_(std::move(options)) {}
   std::string uri() const override { return options_.uri; }
-  Result<std::unique_ptr<Consumer>> make_consumer() override { return sqlc::make_consumer(services_, options_); }
-  Result<std::unique_ptr<Producer>> make_producer() override { return sqlc::make_producer(services_, options_); }
+  Result<std::unique_ptr<Consumer>> make_consumer() override {
+    return sqlc::make_consumer(services_, options_);
+  }
+  Result<std::unique_ptr<Producer>> make_producer() override {
+    return sqlc::make_producer(services_, options_);
+  }
 
  private:
   SqlServices services_;
@@ -38,9 +43,11 @@ OptionSpec flag(std::string name, std::string doc, std::string fallback) {
 std::vector<OptionSpec> common_part() {
   return {
       {.name = "query",
-       .doc = "The statement, or file:NAME / classpath:NAME of a file that holds it. Values: :#name from "
-              "the fields of the body, the headers or the variables, :#${expression}, # by position, "
-              ":#in:name for a list inside IN ( ). A numbered $1 is not allowed.",
+       .doc =
+           "The statement, or file:NAME / classpath:NAME of a file that holds it. Values: :#name "
+           "from "
+           "the fields of the body, the headers or the variables, :#${expression}, # by position, "
+           ":#in:name for a list inside IN ( ). A numbered $1 is not allowed.",
        .example = "select * from orders where id = :#id",
        .required = true,
        .path = true},
@@ -49,7 +56,9 @@ std::vector<OptionSpec> common_part() {
        .doc = "The data source; not needed when there is only one.",
        .example = "#orders"},
       flag("allowNamedParameters", "Whether :#name and :?name are parameters.", "true"),
-      {.name = "placeholder", .doc = "The character that stands for a value by position.", .fallback = "#"},
+      {.name = "placeholder",
+       .doc = "The character that stands for a value by position.",
+       .fallback = "#"},
       {.name = "separator",
        .doc = "Separates the elements when a list for IN is one text.",
        .fallback = ","},
@@ -58,11 +67,14 @@ std::vector<OptionSpec> common_part() {
 
 std::vector<OptionSpec> producer_part() {
   return {
-      flag("batch", "Whether the body is a list and the statement runs once per element, in one transaction.",
-           "false"),
+      flag(
+          "batch",
+          "Whether the body is a list and the statement runs once per element, in one transaction.",
+          "false"),
       {.name = "outputType",
        .type = OptionType::enumeration,
-       .doc = "SelectList gives a list of objects, SelectOne an object, or the plain value when there is one "
+       .doc = "SelectList gives a list of objects, SelectOne an object, or the plain value when "
+              "there is one "
               "column; StreamList is the same as SelectList.",
        .fallback = "SelectList",
        .values = {"SelectList", "SelectOne", "StreamList"}},
@@ -70,7 +82,8 @@ std::vector<OptionSpec> producer_part() {
        .doc = "Header that takes the result; the body then stays as it is.",
        .example = "orderCount"},
       flag("noop", "Whether the result is ignored and the body stays as it is.", "false"),
-      flag("alwaysPopulateStatement", "Accepted for Camel's sake; statements are always bound.", "false"),
+      flag("alwaysPopulateStatement", "Accepted for Camel's sake; statements are always bound.",
+           "false"),
   };
 }
 
@@ -86,7 +99,8 @@ std::vector<OptionSpec> consumer_part() {
        .doc = "Time between two polls.",
        .fallback = "500",
        .minimum = 0},
-      flag("greedy", "Whether a poll that found rows is followed by the next one at once.", "false"),
+      flag("greedy", "Whether a poll that found rows is followed by the next one at once.",
+           "false"),
       {.name = "repeatCount",
        .type = OptionType::integer,
        .doc = "How many polls in all; 0 means no end.",
@@ -97,10 +111,13 @@ std::vector<OptionSpec> consumer_part() {
        .doc = "How many rows of one poll are taken; 0 means all.",
        .fallback = "0",
        .minimum = 0},
-      flag("useIterator", "Whether each row is a message of its own; else the whole list is one message.", "true"),
-      flag("routeEmptyResultSet", "Whether a poll without rows sends an empty list (useIterator=false).", "false"),
+      flag("useIterator",
+           "Whether each row is a message of its own; else the whole list is one message.", "true"),
+      flag("routeEmptyResultSet",
+           "Whether a poll without rows sends an empty list (useIterator=false).", "false"),
       {.name = "onConsume",
-       .doc = "Statement that runs after the route has handled a row, with the fields of the row as parameters.",
+       .doc = "Statement that runs after the route has handled a row, with the fields of the row "
+              "as parameters.",
        .example = "update orders set seen = 1 where id = :#id"},
       {.name = "onConsumeFailed",
        .doc = "Statement that runs instead of onConsume when the route has failed.",
@@ -112,8 +129,10 @@ std::vector<OptionSpec> consumer_part() {
        .doc = "How many rows onConsume must change, else it counts as failed; -1 does not check.",
        .fallback = "-1",
        .minimum = -1},
-      flag("breakBatchOnConsumeFail", "Whether a failed onConsume ends the poll, leaving its other rows for the "
-           "next one.", "false"),
+      flag("breakBatchOnConsumeFail",
+           "Whether a failed onConsume ends the poll, leaving its other rows for the "
+           "next one.",
+           "false"),
   };
 }
 
@@ -122,10 +141,13 @@ ConfigSpec sql_spec() {
   spec.name = "sql";
   spec.title = "SQL";
   spec.doc =
-      "Runs a statement as a step, or polls a query as a source. Values are always bound, never pasted into "
-      "the text. In a transacted block the statement is part of its transaction. A query replaces the body "
+      "Runs a statement as a step, or polls a query as a source. Values are always bound, never "
+      "pasted into "
+      "the text. In a transacted block the statement is part of its transaction. A query replaces "
+      "the body "
       "by its rows and sets the header CamelSqlRowCount; other statements keep the body and set "
-      "CamelSqlUpdateCount. Unlike Camel, no header can replace the statement (CamelSqlQuery is ignored).";
+      "CamelSqlUpdateCount. Unlike Camel, no header can replace the statement (CamelSqlQuery is "
+      "ignored).";
   spec.syntax = "sql:query";
   spec.consumes = spec.produces = true;
   for (auto part : {common_part(), producer_part(), consumer_part()})
@@ -165,7 +187,8 @@ Result<std::string> query_text(const Config& config) {
 
 class TextReader {
  public:
-  TextReader(const Config& config, sqlc::SqlTextOptions options) : config_(config), options_(options) {}
+  TextReader(const Config& config, sqlc::SqlTextOptions options)
+      : config_(config), options_(options) {}
   std::optional<SqlText> read(std::string_view option) {
     if (!config_.given(option)) return std::nullopt;
     return parse(config_.text(option), option);
@@ -187,7 +210,8 @@ class TextReader {
 };
 
 Result<std::unique_ptr<Endpoint>> make_sql(const Config& config, BuildContext& context) {
-  Result<sql::Database*> database = sql::find_data_source(context.registry(), config.text("dataSource"));
+  Result<sql::Database*> database =
+      sql::find_data_source(context.registry(), config.text("dataSource"));
   if (!database) return std::move(database.error());
   Result<std::string> text = query_text(config);
   if (!text) return std::move(text.error());

@@ -82,7 +82,8 @@ class SqlConsumer final : public Consumer {
     Result<sql::Command> command = bind_sql(options_.query, input);
     due_ = s_.clock.steady() + options_.delay;
     if (!command) co_return std::move(command.error());
-    Result<sql::Rows> rows = co_await s_.database.execute(std::move(command->sql), std::move(command->params));
+    Result<sql::Rows> rows =
+        co_await s_.database.execute(std::move(command->sql), std::move(command->params));
     due_ = s_.clock.steady() + options_.delay;
     if (!rows) co_return std::move(rows.error());
     size_t count = rows->rows.size();
@@ -119,7 +120,8 @@ class SqlConsumer final : public Consumer {
     Result<int64_t> count = co_await execute(*text, current_, receipt.exchange);
     if (!count) co_return std::move(count.error());
     if (options_.expected_update_count >= 0 && *count != options_.expected_update_count)
-      co_return Error(ErrorKind::rejected, "expected " + std::to_string(options_.expected_update_count) +
+      co_return Error(ErrorKind::rejected, "expected " +
+                                               std::to_string(options_.expected_update_count) +
                                                " rows to be changed after consuming, but it were " +
                                                std::to_string(*count));
     co_return Result<void>();
@@ -130,7 +132,8 @@ class SqlConsumer final : public Consumer {
     const SqlInput input{row, exchange, scope, options_.separator};
     Result<sql::Command> command = bind_sql(text, input);
     if (!command) co_return std::move(command.error());
-    Result<sql::Rows> rows = co_await s_.database.execute(std::move(command->sql), std::move(command->params));
+    Result<sql::Rows> rows =
+        co_await s_.database.execute(std::move(command->sql), std::move(command->params));
     if (!rows) co_return std::move(rows.error());
     co_return rows->affected;
   }

@@ -84,10 +84,12 @@ TEST_P(SqlComponent, SelectListGivesObjectsAndTheirCount) {
 TEST_P(SqlComponent, SelectOneGivesTheObjectTheValueOrNull) {
   Exchange in;
   in.message.headers.set("id", 2);
-  Exchange out = send("select id, name from items where id = :#id", {{"outputType", "SelectOne"}}, std::move(in));
+  Exchange out = send("select id, name from items where id = :#id", {{"outputType", "SelectOne"}},
+                      std::move(in));
   ASSERT_FALSE(out.failed()) << out.error->message();
   EXPECT_EQ(*out.message.body.as_object()->find("name"), Value("two"));
-  out = send("select count(*) from items", {{"outputType", "SelectOne"}, {"outputHeader", "n"}}, with_body("kept"));
+  out = send("select count(*) from items", {{"outputType", "SelectOne"}, {"outputHeader", "n"}},
+             with_body("kept"));
   EXPECT_EQ(*out.message.headers.find("n"), Value(3));
   EXPECT_EQ(out.message.body, Value("kept"));
   out = send("select name from items where id = 99", {{"outputType", "SelectOne"}}, with_body("x"));
@@ -118,14 +120,16 @@ TEST_P(SqlComponent, AHostileValueStaysAValue) {
 TEST_P(SqlComponent, NoHeaderReplacesTheStatement) {
   Exchange in;
   in.message.headers.set("CamelSqlQuery", "delete from items");
-  const Exchange out = send("select count(*) from items", {{"outputType", "SelectOne"}}, std::move(in));
+  const Exchange out =
+      send("select count(*) from items", {{"outputType", "SelectOne"}}, std::move(in));
   EXPECT_EQ(out.message.body, Value(3));
 }
 
 TEST_P(SqlComponent, InTakesAList) {
   Exchange in;
   in.message.headers.set("ids", List{1, 3, 77});
-  const Exchange out = send("select id from items where id in (:#in:ids) order by id", {}, std::move(in));
+  const Exchange out =
+      send("select id from items where id in (:#in:ids) order by id", {}, std::move(in));
   ASSERT_FALSE(out.failed()) << out.error->message();
   EXPECT_EQ(out.message.body.as_list()->size(), 2u);
 }
@@ -186,10 +190,11 @@ TEST_P(SqlComponent, EachRowIsAMessageAndOnConsumeSeesItsFields) {
 }
 
 TEST_P(SqlComponent, AFailedOnConsumeMayEndTheBatch) {
-  open("select * from items order by id", {{"onConsume", "update items set seen = 1 where id = :#id and id > 1"},
-                                           {"expectedUpdateCount", "1"},
-                                           {"breakBatchOnConsumeFail", "true"},
-                                           {"delay", "5"}});
+  open("select * from items order by id",
+       {{"onConsume", "update items set seen = 1 where id = :#id and id > 1"},
+        {"expectedUpdateCount", "1"},
+        {"breakBatchOnConsumeFail", "true"},
+        {"delay", "5"}});
   const Result<void> settled = settle(poll_one(), Outcome::done);
   ASSERT_FALSE(settled.ok());
   EXPECT_NE(settled.error().what.find("expected 1"), std::string::npos);
@@ -199,7 +204,8 @@ TEST_P(SqlComponent, AFailedOnConsumeMayEndTheBatch) {
 TEST_P(SqlComponent, AllRowsCanBeOneMessageAndPollsAreLimited) {
   open("select id from items order by id", {{"useIterator", "false"}, {"maxMessagesPerPoll", "2"}});
   EXPECT_EQ(poll_one().message.body.as_list()->size(), 2u);
-  open("select id from items where id > 100", {{"useIterator", "false"}, {"routeEmptyResultSet", "true"}});
+  open("select id from items where id > 100",
+       {{"useIterator", "false"}, {"routeEmptyResultSet", "true"}});
   EXPECT_TRUE(poll_one().message.body.as_list()->empty());
 }
 
@@ -217,9 +223,10 @@ TEST_P(SqlComponent, StopEndsAWaitingPoll) {
 }
 
 TEST_P(SqlComponent, WrongOptionsAreConfigErrors) {
-  for (const Options& options : {Options{{"query", "select $1"}}, Options{{"query", "file:/nowhere.sql"}},
-                                 Options{{"query", "select 1"}, {"onConsume", "select :#${"}},
-                                 Options{{"query", "select 1"}, {"dataSource", "#other"}}}) {
+  for (const Options& options :
+       {Options{{"query", "select $1"}}, Options{{"query", "file:/nowhere.sql"}},
+        Options{{"query", "select 1"}, {"onConsume", "select :#${"}},
+        Options{{"query", "select 1"}, {"dataSource", "#other"}}}) {
     const Result<std::unique_ptr<Endpoint>> made = testing::try_endpoint(harness, "sql", options);
     ASSERT_FALSE(made.ok());
     EXPECT_EQ(made.error().kind, ErrorKind::config);
@@ -234,8 +241,7 @@ TEST_P(SqlComponent, TheStatementMayStandInAFile) {
   EXPECT_EQ(out.message.body, Value(2));
 }
 
-INSTANTIATE_TEST_SUITE_P(Dialects, SqlComponent,
-                         ::testing::ValuesIn(testing::dialects()),
+INSTANTIATE_TEST_SUITE_P(Dialects, SqlComponent, ::testing::ValuesIn(testing::dialects()),
                          testing::dialect_name);
 
 }  // namespace

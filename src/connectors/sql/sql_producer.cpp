@@ -11,8 +11,10 @@ class SqlProducer final : public Producer {
   async<> run(Batch& batch, Scope& scope) override {
     const EvalScope eval = scope.eval();
     for (Exchange& exchange : batch) {
-      if (options_.batch) co_await run_list(exchange, eval);
-      else co_await run_one(exchange, eval);
+      if (options_.batch)
+        co_await run_list(exchange, eval);
+      else
+        co_await run_one(exchange, eval);
     }
   }
 
@@ -24,8 +26,8 @@ class SqlProducer final : public Producer {
       exchange.fail(std::move(command.error()));
       co_return;
     }
-    Result<sql::Rows> rows =
-        co_await sql::execute(exchange, database_, std::move(command->sql), std::move(command->params));
+    Result<sql::Rows> rows = co_await sql::execute(exchange, database_, std::move(command->sql),
+                                                   std::move(command->params));
     if (!rows) {
       exchange.fail(std::move(rows.error()));
       co_return;
@@ -39,10 +41,13 @@ class SqlProducer final : public Producer {
       exchange.fail(std::move(result.error()));
       co_return;
     }
-    const size_t count = options_.output == OutputType::select_one && rows->rows.empty() ? 0 : rows->rows.size();
+    const size_t count =
+        options_.output == OutputType::select_one && rows->rows.empty() ? 0 : rows->rows.size();
     exchange.message.headers.set("CamelSqlRowCount", static_cast<int64_t>(count));
-    if (!options_.output_header.empty()) exchange.message.headers.set(options_.output_header, std::move(*result));
-    else if (!options_.noop) exchange.message.body = std::move(*result);
+    if (!options_.output_header.empty())
+      exchange.message.headers.set(options_.output_header, std::move(*result));
+    else if (!options_.noop)
+      exchange.message.body = std::move(*result);
   }
 
   // One statement, all elements of the body, one transaction.
@@ -66,7 +71,8 @@ class SqlProducer final : public Producer {
     }
     int64_t total = 0;
     if (!commands.empty()) {
-      Result<std::vector<sql::Rows>> results = co_await sql::execute_all(exchange, database_, std::move(commands));
+      Result<std::vector<sql::Rows>> results =
+          co_await sql::execute_all(exchange, database_, std::move(commands));
       if (!results) {
         exchange.fail(std::move(results.error()));
         co_return;
@@ -84,7 +90,8 @@ class SqlProducer final : public Producer {
       return Value(std::move(list));
     }
     if (rows.rows.size() > 1)
-      return Error(ErrorKind::data, "outputType=SelectOne got " + std::to_string(rows.rows.size()) + " rows",
+      return Error(ErrorKind::data,
+                   "outputType=SelectOne got " + std::to_string(rows.rows.size()) + " rows",
                    "narrow the statement, or use outputType=SelectList");
     if (rows.rows.empty()) return Value();
     if (rows.columns.size() == 1) return rows.rows[0][0];

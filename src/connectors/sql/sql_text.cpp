@@ -26,7 +26,8 @@ class Parser {
         add(SqlParameter());
         continue;
       }
-      if (text_[at_] == '$' && at_ + 1 < text_.size() && text_[at_ + 1] >= '0' && text_[at_ + 1] <= '9')
+      if (text_[at_] == '$' && at_ + 1 < text_.size() && text_[at_ + 1] >= '0' &&
+          text_[at_ + 1] <= '9')
         return problem("'$' with a number is ours", "write :#name, or # for values by position");
       piece_ += text_[at_++];
     }
@@ -37,7 +38,8 @@ class Parser {
 
  private:
   Error problem(std::string what, std::string hint) const {
-    return Error(ErrorKind::config, "SQL at character " + std::to_string(at_ + 1) + ": " + std::move(what),
+    return Error(ErrorKind::config,
+                 "SQL at character " + std::to_string(at_ + 1) + ": " + std::move(what),
                  std::move(hint));
   }
 
@@ -112,15 +114,16 @@ class Parser {
     if (text_[at_] != options_.placeholder) return false;
     const char next = at_ + 1 < text_.size() ? text_[at_ + 1] : ' ';
     const char before = at_ > 0 ? text_[at_ - 1] : ' ';
-    return !is_word(next) && next != '>' && next != '-' && next != '#' && next != '=' && before != '#' &&
-           before != ':';
+    return !is_word(next) && next != '>' && next != '-' && next != '#' && next != '=' &&
+           before != '#' && before != ':';
   }
 
   Result<void> parse_named() {
     at_ += 2;
     SqlParameter parameter;
     const std::string_view rest = text_.substr(at_);
-    if (rest.starts_with("in:") && rest.size() > 3 && (is_word(rest[3]) || rest.substr(3).starts_with("${"))) {
+    if (rest.starts_with("in:") && rest.size() > 3 &&
+        (is_word(rest[3]) || rest.substr(3).starts_with("${"))) {
       parameter.list = true;
       at_ += 3;
     }
@@ -130,7 +133,8 @@ class Parser {
     } else {
       const size_t start = at_;
       while (at_ < text_.size() && is_word(text_[at_])) ++at_;
-      if (at_ == start) return problem("a parameter name is missing", "write :#name or :#${expression}");
+      if (at_ == start)
+        return problem("a parameter name is missing", "write :#name or :#${expression}");
       parameter.kind = SqlParameter::Kind::name;
       parameter.name = text_.substr(start, at_ - start);
     }
@@ -190,7 +194,8 @@ Result<Value> named(const std::string& name, const SqlInput& input) {
     if (const Value* value = object->find(name)) return *value;
   if (const Value* value = input.exchange.message.headers.find(name)) return *value;
   if (const Value* value = input.exchange.variables.find(name)) return *value;
-  return Error(ErrorKind::data, "no value for the SQL parameter '" + name + "' in body, headers or variables",
+  return Error(ErrorKind::data,
+               "no value for the SQL parameter '" + name + "' in body, headers or variables",
                input.body.is_object() ? "check the name, or use an expression like :#${header.name}"
                                       : "a text body has no fields: unmarshal it, or use :#${...}");
 }
@@ -199,8 +204,8 @@ Result<Value> named(const std::string& name, const SqlInput& input) {
 Result<Value> positioned(size_t index, const SqlInput& input) {
   if (const List* list = input.body.as_list()) {
     if (index < list->size()) return (*list)[index];
-    return Error(ErrorKind::data, "the SQL statement wants more values than the " + std::to_string(list->size()) +
-                                      " of the body");
+    return Error(ErrorKind::data, "the SQL statement wants more values than the " +
+                                      std::to_string(list->size()) + " of the body");
   }
   if (index == 0 && !input.body.is_object()) return input.body;
   return Error(ErrorKind::data, "values by position need a list as the body",
@@ -233,19 +238,24 @@ Result<sql::Command> bind_sql(const SqlText& text, const SqlInput& input) {
   sql::Command out;
   out.params.reserve(text.parameters.size());
   const bool fixed = !text.fixed.empty() || text.parameters.empty();
-  if (fixed) out.sql = text.parameters.empty() ? text.pieces.front() : text.fixed;
-  else out.sql = text.pieces.front();
+  if (fixed)
+    out.sql = text.parameters.empty() ? text.pieces.front() : text.fixed;
+  else
+    out.sql = text.pieces.front();
   size_t position = 0;
   for (size_t i = 0; i < text.parameters.size(); ++i) {
     const SqlParameter& parameter = text.parameters[i];
-    Result<Value> value = parameter.kind == SqlParameter::Kind::position ? positioned(position++, input)
+    Result<Value> value = parameter.kind == SqlParameter::Kind::position
+                              ? positioned(position++, input)
                           : parameter.kind == SqlParameter::Kind::name
                               ? named(parameter.name, input)
                               : parameter.simple->evaluate(input.exchange, input.scope);
     if (!value) return std::move(value.error());
     List values;
-    if (parameter.list) values = elements(*value, input.separator);
-    else values.push_back(std::move(*value));
+    if (parameter.list)
+      values = elements(*value, input.separator);
+    else
+      values.push_back(std::move(*value));
     if (parameter.list && values.empty()) values.push_back(Value());  // IN (NULL) matches nothing
     for (size_t k = 0; k < values.size(); ++k) {
       out.params.push_back(bindable(std::move(values[k])));

@@ -1,6 +1,6 @@
 // A SQL text as a person writes it in a route, with Camel's parameters, parsed once: `:#name`,
-// `:?name`, `:#${simple}`, `#` by position, `:#in:name` and `:#in:${simple}` for lists. Quoted texts,
-// quoted names and comments are left alone. Values are only ever bound. Pure.
+// `:?name`, `:#${simple}`, `#` by position, `:#in:name` and `:#in:${simple}` for lists. Quoted
+// texts, quoted names and comments are left alone. Values are only ever bound. Pure.
 #pragma once
 
 #include <functional>
@@ -29,7 +29,7 @@ struct SqlText {
 };
 
 struct SqlTextOptions {
-  bool named = true;        // allowNamedParameters
+  bool named = true;  // allowNamedParameters
   char placeholder = '#';
 };
 
@@ -38,10 +38,10 @@ Result<SqlText> parse_sql(std::string_view text, const SqlTextOptions& options);
 
 // Where the values come from.
 struct SqlInput {
-  const Value& body;          // positions; names when it is an object
-  const Exchange& exchange;   // headers, variables, expressions
+  const Value& body;         // positions; names when it is an object
+  const Exchange& exchange;  // headers, variables, expressions
   const EvalScope& scope;
-  char separator = ',';       // of a list written as one text
+  char separator = ',';  // of a list written as one text
 };
 
 // The statement with its bound values. A name that nobody knows is an error of kind data.

@@ -38,11 +38,11 @@ TEST(SqlText, TurnsPlaceholdersIntoNumberedParameters) {
 }
 
 TEST(SqlText, LeavesQuotedTextsNamesAndCommentsAlone) {
-  for (const char* text : {
-           "select ':#a # it''s' from t", "select \":#a#\" from t", "select 1 -- :#a #\n from t",
-           "select /* :#a /* # */ :#b */ 1", "select $$ :#a # $$", "select $q$ :#a $$ # $q$",
-           "select E'\\' :#a #' from t", "select a::text, '[]'::jsonb from t", "select `:#a`",
-           "select doc #> '{a}', doc #>> '{b}', doc #- '{c}'"})
+  for (const char* text :
+       {"select ':#a # it''s' from t", "select \":#a#\" from t", "select 1 -- :#a #\n from t",
+        "select /* :#a /* # */ :#b */ 1", "select $$ :#a # $$", "select $q$ :#a $$ # $q$",
+        "select E'\\' :#a #' from t", "select a::text, '[]'::jsonb from t", "select `:#a`",
+        "select doc #> '{a}', doc #>> '{b}', doc #- '{c}'"})
     EXPECT_EQ(fixed(text), text);
 }
 

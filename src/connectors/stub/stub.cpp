@@ -116,8 +116,10 @@ ConfigSpec stub_spec() {
   spec.name = "stub";
   spec.title = "Stub";
   spec.doc =
-      "Stands in for an endpoint that is not there: takes any parameters, connects to nothing. What "
-      "is sent goes to the route that starts with the same stub, through a bounded queue in memory, "
+      "Stands in for an endpoint that is not there: takes any parameters, connects to nothing. "
+      "What "
+      "is sent goes to the route that starts with the same stub, through a bounded queue in "
+      "memory, "
       "or nowhere when there is none; it never waits for a reply. `drom validate --stub kafka` and "
       "`drom run --stub kafka` put a stub in the place of every kafka: endpoint.";
   spec.syntax = "stub:name";
@@ -147,9 +149,9 @@ ConfigSpec stub_spec() {
 Result<std::unique_ptr<Endpoint>> make_stub(const Config& config, BuildContext& context) {
   Channels& channels = context.shared<Channels>(std::make_shared<Channels>);
   const std::string& name = config.text("name");
-  return std::unique_ptr<Endpoint>(
-      std::make_unique<StubEndpoint>(channels.by_name[name], name,
-                                     static_cast<size_t>(config.integer("stubSize")), context.clock()));
+  return std::unique_ptr<Endpoint>(std::make_unique<StubEndpoint>(
+      channels.by_name[name], name, static_cast<size_t>(config.integer("stubSize")),
+      context.clock()));
 }
 
 }  // namespace

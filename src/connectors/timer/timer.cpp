@@ -51,7 +51,8 @@ class TimerConsumer final : public Consumer {
  private:
   milliseconds first_delay() const {
     if (!options_.time) return options_.delay;
-    return std::max(milliseconds(0), std::chrono::ceil<milliseconds>(*options_.time - clock_.wall()));
+    return std::max(milliseconds(0),
+                    std::chrono::ceil<milliseconds>(*options_.time - clock_.wall()));
   }
   bool exhausted() const {
     return (options_.repeat_count > 0 && counter_ >= options_.repeat_count) ||
@@ -114,7 +115,8 @@ ConfigSpec timer_spec() {
   spec.name = "timer";
   spec.title = "Timer";
   spec.doc =
-      "Starts a route at regular intervals, with an empty body. A tick that falls into the time when "
+      "Starts a route at regular intervals, with an empty body. A tick that falls into the time "
+      "when "
       "the route still works on the one before is not lost and not piled up: all that were missed "
       "become one.";
   spec.syntax = "timer:timerName";
@@ -145,12 +147,14 @@ ConfigSpec timer_spec() {
        .minimum = 0},
       {.name = "fixedRate",
        .type = OptionType::boolean,
-       .doc = "Whether the period is kept from tick to tick on a fixed grid, instead of being counted "
-              "from the last tick.",
+       .doc =
+           "Whether the period is kept from tick to tick on a fixed grid, instead of being counted "
+           "from the last tick.",
        .fallback = "false"},
       {.name = "time",
-       .doc = "When the first tick is due, in ISO 8601 form; UTC unless an offset is given. A time in "
-              "the past means at once.",
+       .doc =
+           "When the first tick is due, in ISO 8601 form; UTC unless an offset is given. A time in "
+           "the past means at once.",
        .example = "2026-12-01T08:00:00+01:00"},
       {.name = "daemon",
        .type = OptionType::boolean,

@@ -1,5 +1,5 @@
-// timer: starts a route at intervals of the engine's clock. Ticks that come while the route is still
-// busy are not kept: they become one.
+// timer: starts a route at intervals of the engine's clock. Ticks that come while the route is
+// still busy are not kept: they become one.
 #pragma once
 
 namespace drom {

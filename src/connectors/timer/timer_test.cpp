@@ -7,11 +7,11 @@
 namespace drom {
 namespace {
 
+using std::chrono::minutes;
+using std::chrono::seconds;
 using testing::Harness;
 using testing::make_endpoint;
 using testing::Options;
-using std::chrono::minutes;
-using std::chrono::seconds;
 
 class Timer : public ::testing::Test {
  protected:
