@@ -1,0 +1,450 @@
+// Log mode: batches between two snapshots over insert-only tables, as PgQ reads them. A batch is
+// what was committed after snapshot s1 and before snapshot s2; one open transaction neither blocks
+// it nor is lost: its rows are in the batch after its commit. Inside a batch rows come by id, which
+// per key is commit order when writers of a key exclude each other.
+#include <algorithm>
+
+#include "connectors/outbox/log_source.hpp"
+#include "connectors/outbox/outbox_store.hpp"
+#include "drom/base/json.hpp"
+
+namespace drom::outbox {
+namespace {
+
+// A batch of at most so many rows is read in one piece by transaction; a larger one (a backlog) by
+// id, page by page.
+constexpr int64_t kBatchMax = 5000;
+constexpr int64_t kHeldKeysMax = 20'000;
+constexpr uint64_t kMarksMax = 1000;
+// Before every transaction: no row is visible in it.
+constexpr const char* kNothing = "3:3:";
+constexpr milliseconds kMaintainEvery{1000};
+
+int64_t integer(const Value& value) { return value.to_int().value_or(0); }
+
+struct Snapshot {
+  std::string text;
+  std::string xmax;
+  std::string xips;  // an array literal
+
+  explicit Snapshot(std::string snapshot) : text(std::move(snapshot)) {
+    const size_t first = text.find(':');
+    const size_t second = text.find(':', first + 1);
+    xmax = text.substr(first + 1, second - first - 1);
+    xips = "{" + text.substr(second + 1) + "}";
+  }
+};
+
+class LogTables final : public LogSource {
+ public:
+  LogTables(sql::Database& database, Clock& clock, Log& log, LogOptions options)
+      : database_(database),
+        clock_(clock),
+        log_(log),
+        options_(std::move(options)),
+        statements_(
+            make_log_statements(options_.table, options_.sent == SentPolicy::remove)) {}
+
+  async<Result<void>> open() override {
+    List params;
+    params.push_back(log_table(options_.table));
+    Result<sql::Rows> there = co_await database_.execute(
+        "SELECT to_regclass($1::text)::text AS name", std::move(params));
+    if (!there) co_return std::move(there.error());
+    if (there->rows.at(0).at(0).is_null()) {
+      if (!options_.create_table)
+        co_return Error(ErrorKind::config,
+                        "table " + log_table(options_.table) + " does not exist",
+                        "set createTable=true, or create it with `drom outbox init --mode log`");
+      Result<void> created = co_await database_.script(log_ddl(options_.table));
+      // Another process may have been faster.
+      if (!created) {
+        List again;
+        again.push_back(log_table(options_.table) + "_mark");
+        Result<sql::Rows> now_there = co_await database_.execute(
+            "SELECT to_regclass($1::text)::text AS name", std::move(again));
+        if (!now_there || now_there->rows.at(0).at(0).is_null()) co_return created;
+      }
+    }
+    co_return Result<void>();
+  }
+
+  async<logs::LeaseAnswer> lease(LogLease request, Error* failure) override {
+    logs::LeaseAnswer answer;
+    answer.asked = clock_.steady();
+    Result<int64_t> token = co_await lease_log(database_, statements_, options_);
+    if (!token) {
+      *failure = std::move(token.error());
+      co_return answer;
+    }
+    if (*token != 0 && request.load) {
+      Result<void> loaded = co_await load(*token, answer);
+      if (!loaded) {
+        *failure = std::move(loaded.error());
+        co_return answer;
+      }
+    }
+    answer.token = *token;
+    answer.ok = true;
+    co_return answer;
+  }
+
+  async<logs::TripAnswer> trip(LogTrip trip, Error* failure) override {
+    logs::TripAnswer answer;
+    std::vector<sql::Command> commands;
+    if (trip.serial != 0) add_checkpoint(trip, commands);
+    const size_t ask = commands.size();
+    if (!trip.ask.empty()) {
+      List keys;
+      for (std::string& key : trip.ask) keys.push_back(std::move(key));
+      commands.push_back({statements_.free_keys, {to_json(Value(std::move(keys)))}});
+    }
+    if (trip.reload) commands.push_back({statements_.held_keys, {kHeldKeysMax + 1}});
+    if (trip.read > 0) {
+      commands.push_back({statements_.planner, {}});
+      commands.push_back(read(trip.read));
+    }
+    Result<std::vector<sql::Rows>> results = co_await database_.execute_all(std::move(commands));
+    if (!results) {
+      answer.fenced = is_fenced(results.error());
+      *failure = std::move(results.error());
+      co_return answer;
+    }
+    if (trip.serial != 0) checkpointed(trip);
+    if (!trip.ask.empty())
+      for (const List& row : (*results)[ask].rows) answer.free_keys.push_back(row[0].to_text());
+    if (trip.reload) take_held_keys((*results)[ask + (trip.ask.empty() ? 0 : 1)], answer);
+    if (trip.read > 0) answer.more = take_rows(std::move(results->back()), trip.read, answer.read);
+    answer.ok = true;
+    co_return answer;
+  }
+
+  async<Result<void>> release() override {
+    List params;
+    params.push_back(log_resource(options_));
+    params.push_back(options_.owner);
+    Result<sql::Rows> done = co_await database_.execute(statements_.release, std::move(params));
+    token_ = 0;
+    if (!done) co_return std::move(done.error());
+    co_return Result<void>();
+  }
+
+  async<SteadyTime> maintain() override {
+    if (token_ == 0) co_return clock_.steady() + kMaintainEvery;
+    List none;
+    Result<sql::Rows> rows = co_await database_.execute(statements_.sizes, std::move(none));
+    if (!rows) co_return clock_.steady() + kMaintainEvery;
+    const List row = rows->rows.at(0);
+    const int current = static_cast<int>(integer(row[0]));
+    const bool full = integer(row[static_cast<size_t>(current) + 1]) >= options_.rotate_bytes;
+    int empty = -1;
+    for (int i = 0; i < kLogSlots; ++i) {
+      if (i == current) continue;
+      bool is_empty = integer(row[static_cast<size_t>(i) + 1]) == 0;
+      if (!is_empty) is_empty = co_await truncate(i);
+      if (is_empty) empty = i;
+    }
+    if (full && empty >= 0) {
+      List next;
+      next.push_back(empty);
+      Result<sql::Rows> turned = co_await database_.execute(statements_.set_slot, std::move(next));
+      if (turned)
+        log_.debug(options_.uri, "rows go to " + log_table(options_.table) + "_" +
+                                     std::to_string(empty) + " from now on");
+    }
+    co_return clock_.steady() + kMaintainEvery;
+  }
+
+  async<logs::Rows> next(size_t) override { co_return logs::Rows(); }
+  async<> close() override { co_return; }
+
+ private:
+  // Between two snapshots. A null s2 stands for "now".
+  struct Batch {
+    uint64_t number = 0;
+    std::string s1;
+    std::string s2;
+  };
+  struct Mark {
+    std::string s1 = kNothing;
+    std::string s2;  // empty: none
+    int64_t last_id = 0;
+  };
+
+  async<Result<void>> load(int64_t token, logs::LeaseAnswer& answer) {
+    std::vector<sql::Command> commands;
+    commands.push_back({statements_.guard, {log_resource(options_), options_.owner, token}});
+    // Rows of claim mode, from before log mode was chosen.
+    commands.push_back({statements_.adopt, {int64_t{1'000'000'000}}});
+    commands.push_back({statements_.last_mark, {}});
+    commands.push_back({statements_.held_keys, {kHeldKeysMax + 1}});
+    Result<std::vector<sql::Rows>> results = co_await database_.execute_all(std::move(commands));
+    if (!results) co_return std::move(results.error());
+    Mark mark;
+    const sql::Rows& last = (*results)[2];
+    if (!last.rows.empty()) {
+      answer.serial = static_cast<uint64_t>(integer(last.rows[0][0]));
+      mark.s1 = last.rows[0][1].to_text();
+      mark.s2 = last.rows[0][2].to_text();
+      mark.last_id = integer(last.rows[0][3]);
+    }
+    logs::TripAnswer held;
+    take_held_keys((*results)[3], held);
+    answer.held_keys = std::move(held.held_keys);
+    answer.hold_all = held.hold_all;
+    Result<bool> repaired = co_await repair(token, answer, mark);
+    if (!repaired) co_return std::move(repaired.error());
+    if (token != token_ || *repaired) resume(std::move(mark));
+    token_ = token;
+    co_return Result<void>();
+  }
+
+  void resume(Mark mark) {
+    batches_.clear();
+    paging_ = !mark.s2.empty();
+    s1_ = mark.s1;
+    s2_ = mark.s2;
+    last_id_ = mark.last_id;
+    if (paging_) batches_.push_back({++number_, s1_, s2_});
+    mark_ = std::move(mark);
+  }
+
+  // After a dump was restored elsewhere, transaction ids start again below those in the rows and in
+  // the checkpoint. What was delivered cannot be told apart any more, so everything that the tables
+  // still hold is delivered (again).
+  async<Result<bool>> repair(int64_t token, logs::LeaseAnswer& answer, Mark& mark) {
+    List params;
+    params.push_back(mark.s1);
+    Result<sql::Rows> regressed =
+        co_await database_.execute(statements_.regressed, std::move(params));
+    if (!regressed) co_return std::move(regressed.error());
+    if (!regressed->rows.at(0).at(0).to_bool().value_or(false)) co_return false;
+    log_.warn(options_.uri,
+              "transaction ids have gone back (a restored dump?): all events that the log tables "
+              "hold are delivered again");
+    mark = Mark();
+    std::vector<sql::Command> commands;
+    commands.push_back({statements_.guard, {log_resource(options_), options_.owner, token}});
+    commands.push_back({statements_.restamp, {}});
+    commands.push_back({statements_.mark,
+                        {static_cast<int64_t>(answer.serial + 1), mark.s1, Value(), int64_t{0}}});
+    Result<std::vector<sql::Rows>> done = co_await database_.execute_all(std::move(commands));
+    if (!done) co_return std::move(done.error());
+    ++answer.serial;
+    co_return true;
+  }
+
+  static void take_held_keys(const sql::Rows& rows, logs::TripAnswer& answer) {
+    answer.hold_all = rows.rows.size() > static_cast<size_t>(kHeldKeysMax);
+    for (const List& row : rows.rows)
+      if (answer.held_keys.size() < static_cast<size_t>(kHeldKeysMax))
+        answer.held_keys.push_back(row[0].to_text());
+  }
+
+  Mark mark_of(const LogPosition& position) const {
+    Mark mark;
+    const auto batch = std::ranges::find(batches_, position.major, &Batch::number);
+    if (batch == batches_.end()) return mark_;
+    if (position.minor == 0) {  // the end of the batch
+      mark.s1 = batch->s2;
+      return mark;
+    }
+    mark.s1 = batch->s1;
+    mark.s2 = batch->s2;
+    mark.last_id = static_cast<int64_t>(position.minor);
+    return mark;
+  }
+
+  void add_checkpoint(const LogTrip& trip, std::vector<sql::Command>& commands) const {
+    commands.push_back({statements_.guard, {log_resource(options_), options_.owner, trip.token}});
+    if (!trip.holds.empty()) commands.push_back({statements_.hold, {holds_json(trip.holds)}});
+    // Insert-only, and emptied like the log itself: a row that is updated ten times a second would
+    // grow a long chain of versions under one open transaction.
+    if (trip.serial % kMarksMax == 0) commands.push_back({statements_.marks_reset, {}});
+    const Mark mark = mark_of(trip.position);
+    commands.push_back({statements_.mark,
+                        {static_cast<int64_t>(trip.serial), mark.s1,
+                         mark.s2.empty() ? Value() : Value(mark.s2), mark.last_id}});
+  }
+
+  void checkpointed(const LogTrip& trip) {
+    mark_ = mark_of(trip.position);
+    while (!batches_.empty() &&
+           (batches_.front().number < trip.position.major ||
+            (batches_.front().number == trip.position.major && trip.position.minor == 0)))
+      batches_.pop_front();
+  }
+
+  sql::Command read(size_t max) const {
+    const Snapshot from(s1_);
+    if (paging_)
+      return {statements_.read_page, {last_id_, from.text, s2_, static_cast<int64_t>(max)}};
+    return {statements_.read_batch, {from.xmax, from.xips, from.text, kBatchMax}};
+  }
+
+  // True when there is more to read at once.
+  bool take_rows(sql::Rows rows, size_t max, logs::Rows& out) {
+    if (paging_) return take_page(std::move(rows.rows), max, out);
+    const List& head = rows.rows.at(0);
+    std::string now_visible = head[kColEventId].to_text();
+    const int64_t count = integer(head[kColAttempts]);
+    if (count == 0) {
+      s1_ = std::move(now_visible);
+      return false;
+    }
+    batches_.push_back({++number_, s1_, now_visible});
+    if (count > kBatchMax) {
+      paging_ = true;
+      s2_ = std::move(now_visible);
+      last_id_ = 0;
+      return true;
+    }
+    for (size_t i = 1; i < rows.rows.size(); ++i) out.rows.push_back(row(std::move(rows.rows[i])));
+    s1_ = std::move(now_visible);
+    out.end = LogPosition{number_, 0};
+    return count > kBatchMax / 2;
+  }
+
+  bool take_page(std::vector<List> rows, size_t max, logs::Rows& out) {
+    for (List& columns : rows) out.rows.push_back(row(std::move(columns)));
+    if (!out.rows.empty()) last_id_ = out.rows.back().id;
+    if (out.rows.size() >= max) return true;
+    out.end = LogPosition{number_, 0};
+    paging_ = false;
+    s1_ = s2_;
+    return true;
+  }
+
+  LogRow row(List columns) const {
+    LogRow out;
+    out.id = integer(columns[kColId]);
+    out.position = {number_, static_cast<uint64_t>(out.id)};
+    out.key = columns[kColKey].to_text();
+    out.later = columns[kColCreatedAt + 1].to_bool().value_or(false);
+    out.columns = std::move(columns);
+    return out;
+  }
+
+  // Empties a table when all its rows are behind the checkpoint. Whoever has rows in it that are not
+  // committed holds a lock on it, so getting ours at once means that there are none.
+  async<bool> truncate(int slot) {
+    const Snapshot mark(mark_.s1);
+    Result<std::unique_ptr<sql::Transaction>> begun = co_await database_.begin();
+    if (!begun) co_return false;
+    sql::Transaction& transaction = **begun;
+    List guard;
+    guard.push_back(log_resource(options_));
+    guard.push_back(options_.owner);
+    guard.push_back(token_);
+    Result<sql::Rows> held = co_await transaction.execute(statements_.guard, std::move(guard));
+    if (held) {
+      List none;
+      held = co_await transaction.execute(statements_.lock[slot], std::move(none));
+    }
+    bool empty = false;
+    if (held) {
+      List params;
+      params.push_back(mark.xmax);
+      params.push_back(mark.xips);
+      params.push_back(mark.text);
+      Result<sql::Rows> pending =
+          co_await transaction.execute(statements_.pending[slot], std::move(params));
+      empty = pending && pending->rows.empty();
+    }
+    if (empty) {
+      List none;
+      Result<sql::Rows> done =
+          co_await transaction.execute(statements_.truncate[slot], std::move(none));
+      empty = done.ok();
+    }
+    if (!empty) {
+      co_await transaction.rollback();
+      co_return false;
+    }
+    Result<void> committed = co_await transaction.commit();
+    co_return committed.ok();
+  }
+
+  sql::Database& database_;
+  Clock& clock_;
+  Log& log_;
+  LogOptions options_;
+  LogStatements statements_;
+  int64_t token_ = 0;
+  Mark mark_;                  // the last checkpoint
+  std::deque<Batch> batches_;  // read and not behind the checkpoint
+  uint64_t number_ = 0;
+  // Where reading goes on.
+  std::string s1_ = kNothing;
+  std::string s2_;
+  int64_t last_id_ = 0;
+  bool paging_ = false;
+};
+
+std::string_view status_of(FailedMark::To to) {
+  switch (to) {
+    case FailedMark::To::retry: return "due";
+    case FailedMark::To::dead: return "dead";
+    case FailedMark::To::parked: return "parked";
+  }
+  return "due";
+}
+
+// For a JSON text that the database accepts: no NUL, bounded, not cut inside a character.
+std::string error_text(std::string text) {
+  constexpr size_t kMax = 2000;
+  std::erase(text, '\0');
+  if (text.size() <= kMax) return text;
+  size_t end = kMax;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+  text.resize(end);
+  return text;
+}
+
+}  // namespace
+
+std::unique_ptr<LogSource> make_log_tables(sql::Database& database, Clock& clock, Log& log,
+                                           LogOptions options) {
+  return std::make_unique<LogTables>(database, clock, log, std::move(options));
+}
+
+std::string log_resource(const LogOptions& options) { return options.table + ":log"; }
+
+bool is_fenced(const Error& error) { return error.type == "22012"; }
+
+async<Result<int64_t>> lease_log(sql::Database& database, const LogStatements& statements,
+                                 const LogOptions& options) {
+  List params;
+  params.push_back(log_resource(options));
+  params.push_back(options.owner);
+  params.push_back(int64_t{options.lease.count()});
+  Result<sql::Rows> rows = co_await database.execute(statements.lease, std::move(params));
+  if (!rows) co_return std::move(rows.error());
+  if (rows->rows.empty()) co_return int64_t{0};
+  co_return integer(rows->rows[0][0]);
+}
+
+std::string holds_json(const std::vector<Hold>& holds) {
+  List list;
+  list.reserve(holds.size());
+  for (const Hold& hold : holds) {
+    Object entry;
+    entry.append("n", static_cast<int64_t>(list.size()));
+    entry.append("id", hold.id);
+    entry.append("status", status_of(hold.to));
+    entry.append("attempts", hold.attempts);
+    entry.append("delay", int64_t{hold.delay.count()});
+    entry.append("error", hold.error.empty() ? Value() : Value(error_text(hold.error)));
+    if (!hold.columns.empty()) {
+      entry.append("event_id", hold.columns[kColEventId]);
+      entry.append("key", hold.columns[kColKey]);
+      entry.append("type", hold.columns[kColType]);
+      entry.append("payload", hold.columns[kColPayload]);
+      entry.append("headers", hold.columns[kColHeaders]);
+    }
+    list.push_back(Value(std::move(entry)));
+  }
+  return to_json(Value(std::move(list)));
+}
+
+}  // namespace drom::outbox
