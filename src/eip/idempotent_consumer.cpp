@@ -23,13 +23,49 @@ class IdempotentConsumer final : public AsyncProcessor {
                      std::unique_ptr<Pipeline> children)
       : options_(std::move(options)), repository_(repository), children_(std::move(children)) {}
 
+  bool takes_batches() const override {
+    return options_.eager && options_.skip_duplicate && repository_.transactional() &&
+           children_->takes_batches();
+  }
+
   async<> run(Batch& batch, Scope& scope) override {
     if (options_.name.empty())
       options_.name = std::string(scope.route) + "/" + std::string(scope.step);
+    if (takes_batches() && shares_a_unit(batch)) co_return co_await run_together(batch, scope);
     for (Exchange& exchange : batch) co_await handle(exchange, scope);
   }
 
  private:
+  // The unit of work commits all or nothing, so there is nothing to confirm or to give back.
+  async<> run_together(Batch& batch, Scope& scope) {
+    std::vector<std::string> keys;
+    for (Exchange& exchange : batch) {
+      Result<std::string> key = key_of(exchange, scope);
+      if (!key) {
+        exchange.fail(std::move(key.error()));
+        co_return;
+      }
+      keys.push_back(std::move(*key));
+    }
+    Result<std::vector<bool>> fresh =
+        co_await repository_.add_all(options_.name, std::move(keys), batch);
+    if (!fresh) {
+      for (Exchange& exchange : batch) exchange.fail(fresh.error());
+      co_return;
+    }
+    Batch inside;
+    for (size_t i = 0; i < batch.size(); ++i) {
+      if ((*fresh)[i])
+        inside.push_back(std::move(batch[i]));
+      else
+        batch[i].properties.set(kDuplicate, true);
+    }
+    if (inside.empty()) co_return;
+    co_await children_->run(inside, scope);
+    for (size_t i = 0, next = 0; i < batch.size(); ++i)
+      if ((*fresh)[i]) batch[i] = std::move(inside[next++]);
+  }
+
   async<> handle(Exchange& exchange, Scope& scope) {
     const Result<std::string> key = key_of(exchange, scope);
     if (!key) {

@@ -35,6 +35,7 @@ async<Result<void>> UnitOfWork::commit() {
       co_return committed;
     }
   }
+  committed_ = true;
   for (const auto& callback : after_commit_) callback();
   after_commit_.clear();
   Result<void> out;

@@ -35,6 +35,7 @@ class OutboxProducer final : public Producer {
     co_return prepared;
   }
 
+  bool takes_batches() const override { return true; }
   async<> run(Batch& batch, Scope& scope) override {
     if (!prepared_) {  // the database was away when the route started
       Result<void> opened = co_await open();
