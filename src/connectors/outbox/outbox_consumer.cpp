@@ -3,6 +3,7 @@
 // with the machine, so that reading and marking overlap with the work of the route.
 #include "connectors/outbox/outbox_endpoint.hpp"
 #include "connectors/outbox/outbox_store.hpp"
+#include "connectors/outbox/table_check.hpp"
 #include "rt/task_group.hpp"
 
 namespace drom::outbox {
@@ -33,11 +34,12 @@ class OutboxConsumer final : public Consumer {
 
   async<Result<void>> open() override {
     if (machine_) co_return Result<void>();
-    Result<void> prepared =
-        co_await prepare_tables(s_.database, options_.table, options_.create_table);
-    if (!prepared) co_return prepared;
+    Result<TableShape> shape = co_await prepare_shape(s_.database, shape_of(options_),
+                                                      options_.sent, options_.create_table);
+    if (!shape) co_return std::move(shape.error());
+    shape_ = std::move(*shape);
     StoreOptions store;
-    store.table = options_.table;
+    store.shape = shape_;
     store.owner = s_.rng.uuid();
     store.sent = options_.sent;
     store.lease = options_.policy.lease;
@@ -137,16 +139,16 @@ class OutboxConsumer final : public Consumer {
 
   async<> perform(std::variant<std::monostate, LeaseRequest, DataTrip, ReleaseTrip> trip) {
     Error failure;
-    bool ok = true;
     if (auto* lease = std::get_if<LeaseRequest>(&trip)) {
       LeaseAnswer answer = co_await store_->lease(std::move(*lease), &failure);
-      ok = answer.ok;
-      report(ok, failure);
+      report(answer.ok, failure);
       step(std::move(answer));
     } else if (auto* data = std::get_if<DataTrip>(&trip)) {
       relay::DataAnswer answer = co_await store_->data(std::move(*data), &failure);
-      ok = answer.ok;
-      report(ok, failure);
+      // The first of a row of failures; the others would tell the same.
+      if (!answer.ok && !database_down_)
+        failure = co_await explain(s_.database, shape_, options_.sent, std::move(failure));
+      report(answer.ok, failure);
       step(std::move(answer));
     } else {
       LeaseAnswer answer = co_await store_->leave(&failure);
@@ -178,7 +180,9 @@ class OutboxConsumer final : public Consumer {
     batch.reserve(rows.size());
     for (RelayRow& row : rows) {
       const int64_t id = row.id;
-      Result<Exchange> exchange = restore(std::move(row));
+      Result<Exchange> exchange =
+          options_.foreign ? restore_foreign(shape_, options_.foreign->event, std::move(row))
+                           : restore(std::move(row));
       if (exchange) {
         batch.push_back(std::move(*exchange));
         continue;
@@ -212,6 +216,7 @@ class OutboxConsumer final : public Consumer {
 
   OutboxServices s_;
   OutboxOptions options_;
+  TableShape shape_;  // resolved
   std::string channel_;
   std::unique_ptr<Alarm> work_;  // the driver has something to do
   std::unique_ptr<Alarm> rows_;  // poll() may find rows

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "connectors/outbox/foreign_table.hpp"
 #include "connectors/outbox/outbox_message.hpp"
 #include "connectors/outbox/outbox_sql.hpp"
 #include "drom/spi/build_context.hpp"
@@ -16,6 +17,7 @@ struct OutboxOptions {
   std::string uri;
   std::string table;
   bool create_table = true;
+  std::optional<ForeignTable> foreign;  // the table is not ours
   // Producer.
   ExpressionPtr key;  // null: Exchange::key
   ExpressionPtr type;
@@ -28,6 +30,15 @@ struct OutboxOptions {
   milliseconds retention{0};
   size_t in_flight_max = 64;
 };
+
+// The shape to be resolved against the real table.
+inline TableShape shape_of(const OutboxOptions& options) {
+  return options.foreign ? options.foreign->shape : own_shape(options.table);
+}
+
+// The options of `outbox:` endpoints, for the engine and for programs that work on the same tables.
+ConfigSpec endpoint_spec();
+Result<OutboxOptions> read_options(const Config& config);
 
 // What the shard offers to both ends; they all outlive the endpoint.
 struct OutboxServices {
