@@ -50,7 +50,7 @@ class OutboxConsumer final : public Consumer {
     RelayPolicy policy = options_.policy;
     if (store_->guarded()) policy.lease = kGuardedLease;
     store_->set_lease(policy.lease);
-    stopped_ = closing_ = finished_ = database_down_ = false;
+    stopped_ = closing_ = finished_ = data_down_ = lease_down_ = false;
     machine_ = std::make_unique<OutboxRelay>(policy);
     tasks_.spawn(options_.uri, drive());
     tasks_.spawn(options_.uri, listen());
@@ -141,28 +141,31 @@ class OutboxConsumer final : public Consumer {
     Error failure;
     if (auto* lease = std::get_if<LeaseRequest>(&trip)) {
       LeaseAnswer answer = co_await store_->lease(std::move(*lease), &failure);
-      report(answer.ok, failure);
+      report(answer.ok, failure, lease_down_);
       step(std::move(answer));
     } else if (auto* data = std::get_if<DataTrip>(&trip)) {
       relay::DataAnswer answer = co_await store_->data(std::move(*data), &failure);
       // The first of a row of failures; the others would tell the same.
-      if (!answer.ok && !database_down_)
+      if (!answer.ok && !data_down_)
         failure = co_await explain(s_.database, shape_, options_.sent, std::move(failure));
-      report(answer.ok, failure);
+      report(answer.ok, failure, data_down_);
       step(std::move(answer));
     } else {
       LeaseAnswer answer = co_await store_->leave(&failure);
-      report(answer.ok, failure);
+      report(answer.ok, failure, lease_down_);
       step(std::move(answer));
     }
   }
 
-  // One line when the database goes and one when it is back, however often we try in between.
-  void report(bool ok, const Error& failure) {
-    if (!ok && !database_down_)
+  // One line when the database goes and one when it is back, however often we try in between. A
+  // lease that can be renewed does not mean that the table can be read.
+  void report(bool ok, const Error& failure, bool& down) {
+    const bool before = data_down_ || lease_down_;
+    down = !ok;
+    const bool now = data_down_ || lease_down_;
+    if (now && !before)
       s_.log.warn(options_.uri, "the outbox cannot be worked on: " + failure.message());
-    if (ok && database_down_) s_.log.info(options_.uri, "the outbox is worked on again");
-    database_down_ = !ok;
+    if (before && !now) s_.log.info(options_.uri, "the outbox is worked on again");
   }
 
   async<> listen() {
@@ -228,7 +231,8 @@ class OutboxConsumer final : public Consumer {
   bool stopped_ = false;
   bool closing_ = false;
   bool finished_ = false;
-  bool database_down_ = false;
+  bool data_down_ = false;
+  bool lease_down_ = false;
   TaskGroup tasks_;  // last: its coroutines use the members above
 };
 
