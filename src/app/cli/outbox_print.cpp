@@ -102,11 +102,11 @@ void print_status(const outbox::Status& status) {
   for (const auto& relay : status.relays)
     std::printf("relay %s holds %lld buckets\n", escape_controls(relay.owner).c_str(),
                 static_cast<long long>(relay.buckets));
-  if (status.holder)
+  if (status.backlog.holder)
     std::printf("process %lld has had a transaction open for %s (%s): %s\n",
-                static_cast<long long>(status.holder->pid), rough(status.holder->age).c_str(),
-                status.holder->state.c_str(),
-                cut(escape_controls(status.holder->query), kErrorMax).c_str());
+                static_cast<long long>(status.backlog.holder->pid),
+                rough(status.backlog.holder->age).c_str(), status.backlog.holder->state.c_str(),
+                cut(escape_controls(status.backlog.holder->query), kErrorMax).c_str());
 }
 
 void print_rows(const std::vector<Object>& rows, WallTime now) {
@@ -142,7 +142,7 @@ Value to_value(const outbox::Status& status) {
   }
   out.append("relays", std::move(relays));
   List buckets;
-  for (const auto& lag : status.lags) {
+  for (const auto& lag : status.backlog.lags) {
     Object entry;
     entry.append("bucket", lag.bucket);
     entry.append("due", lag.due);
@@ -152,12 +152,12 @@ Value to_value(const outbox::Status& status) {
   }
   out.append("buckets", std::move(buckets));
   Value holder;
-  if (status.holder) {
+  if (status.backlog.holder) {
     Object entry;
-    entry.append("pid", status.holder->pid);
-    entry.append("age_ms", int64_t{status.holder->age.count()});
-    entry.append("state", status.holder->state);
-    entry.append("query", status.holder->query);
+    entry.append("pid", status.backlog.holder->pid);
+    entry.append("age_ms", int64_t{status.backlog.holder->age.count()});
+    entry.append("state", status.backlog.holder->state);
+    entry.append("query", status.backlog.holder->query);
     holder = std::move(entry);
   }
   out.append("open_transaction", std::move(holder));

@@ -92,7 +92,10 @@ class ForeignDb : public testing::SqlTest {
     Receipt receipt;
     const std::string body = exchange.message.body.to_text();
     auto failing = failures.find(body);
-    if (failing != failures.end() && failing->second > 0) {
+    if (away) {
+      exchange.fail(Error(ErrorKind::not_connected, "nobody there"));
+      receipt.outcome = Outcome::failed;
+    } else if (failing != failures.end() && failing->second > 0) {
       --failing->second;
       exchange.fail(Error(ErrorKind::transient, "boom"));
       receipt.outcome = Outcome::failed;
@@ -150,6 +153,8 @@ class ForeignDb : public testing::SqlTest {
   std::unique_ptr<Consumer> consumer;
   bool stopping = false;
   bool ended = true;
+  OutboxBoard* board = nullptr;
+  bool away = false;                    // the target
   std::map<std::string, int> failures;  // body -> how often it fails
   Names bodies;
   std::vector<Exchange> seen;
@@ -398,6 +403,52 @@ TEST_P(ForeignDb, WithoutCreateTableMissingCompanionsAreNamed) {
   const Error error = refusal(classic({{"createTable", "false"}}));
   EXPECT_NE(error.what.find("drom_lease"), std::string::npos);
   EXPECT_NE(error.hint.find("drom outbox init"), std::string::npos);
+}
+
+// --- what relays tell ---------------------------------------------------------------------------
+
+TEST_P(ForeignDb, TheBoardTellsWhatTheRelayDoesAndThatItGetsOn) {
+  OutboxBoard stats;
+  board = &stats;
+  create_classic();
+  for (const char* body : {"a", "b", "bad"}) insert_classic(body);
+  failures["bad"] = 100;
+  start(classic({{"maximumAttempts", "2"}, {"lease", "100ms"}}));
+  ASSERT_TRUE(until([&] { return stats.read().at(0).second.dead == 1; }));
+  ASSERT_EQ(stats.read().size(), 1u);
+  const auto [uri, now] = stats.read()[0];
+  EXPECT_EQ(uri, "outbox:orders");
+  EXPECT_EQ(now.sent, 2u);
+  EXPECT_EQ(now.failed, 2u);
+  EXPECT_EQ(now.buckets, 64);
+  EXPECT_TRUE(now.ready) << now.why;
+  EXPECT_FALSE(now.paused);
+  stop();
+  EXPECT_TRUE(stats.read().empty());
+}
+
+TEST_P(ForeignDb, ARelayWhoseRowsStayDueIsNotReadyUntilItGetsOn) {
+  OutboxBoard stats;
+  board = &stats;
+  create_classic();
+  insert_classic("a");
+  away = true;
+  OutboxOptions options = read(classic());
+  options.policy.lease = milliseconds(100);
+  options.policy.pause = Backoff{milliseconds(20), 2, milliseconds(50), 0};
+  ASSERT_TRUE(open(options).ok());
+  stopping = ended = false;
+  harness.spawn(pump());
+  ASSERT_TRUE(until([&] { return !stats.read().at(0).second.ready; }));
+  EXPECT_NE(stats.read()[0].second.why.find(" for "), std::string::npos);
+  ASSERT_TRUE(until([&] { return stats.read()[0].second.due == 1; }));
+  ASSERT_EQ(stats.read()[0].second.lags.size(), 1u);
+  EXPECT_EQ(stats.read()[0].second.lags[0].oldest_id, 1);
+  away = false;
+  ASSERT_TRUE(wait_for(1));
+  EXPECT_TRUE(until([&] { return stats.read()[0].second.ready; }));
+  let_pass(milliseconds(500));
+  EXPECT_TRUE(stats.read()[0].second.ready) << "an idle relay is ready";
 }
 
 INSTANTIATE_TEST_SUITE_P(Dialects, ForeignDb, ::testing::ValuesIn(testing::dialects()),

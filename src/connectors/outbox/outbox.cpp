@@ -285,7 +285,9 @@ Result<std::unique_ptr<Endpoint>> make_outbox(const Config& config, BuildContext
   Result<sql::Database*> database =
       sql::find_data_source(context.registry(), config.text("dataSource"));
   if (!database) return std::move(database.error());
-  OutboxServices services{**database, context.io(), context.clock(), context.log(), context.rng()};
+  OutboxBoard& board = context.shared<OutboxBoard>([] { return std::make_shared<OutboxBoard>(); });
+  OutboxServices services{**database,    context.io(),  context.clock(),
+                          context.log(), context.rng(), &board};
   return std::unique_ptr<Endpoint>(std::make_unique<OutboxEndpoint>(services, std::move(*options)));
 }
 

@@ -1,6 +1,7 @@
 #include "connectors/outbox/outbox_admin.hpp"
 
 #include <algorithm>
+#include <span>
 
 #include "connectors/outbox/outbox_sql.hpp"
 #include "connectors/outbox/outbox_view.hpp"
@@ -70,19 +71,12 @@ std::vector<Object> objects(const sql::Rows& rows) {
   return out;
 }
 
-std::vector<sql::Command> status_commands(Dialect dialect, const TableShape& shape) {
-  const std::string view = from_view(dialect, shape);
+std::vector<sql::Command> backlog_commands(Dialect dialect, const TableShape& shape) {
   std::vector<sql::Command> out;
-  out.push_back({"SELECT v.state, count(*), " + age_ms(dialect, "min(v.created_at)") + view +
-                     " GROUP BY v.state",
-                 {}});
-  out.push_back({"SELECT owner, count(*) FROM drom_lease WHERE resource = $1" +
-                     cast(dialect, "text") + " AND bucket >= 0 AND owner <> '' AND NOT " +
-                     is_past(dialect, "expires_at") + " GROUP BY owner ORDER BY owner",
-                 {shape.table}});
   out.push_back({"SELECT d.bucket, count(*), min(d.id), " + age_ms(dialect, "min(d.created_at)") +
-                     " FROM (SELECT v.bucket, v.id, v.created_at" + view +
-                     " WHERE v.state = 'due' ORDER BY v.id LIMIT " + std::to_string(kLagRows) +
+                     " FROM (SELECT v.bucket, v.id, v.created_at FROM " +
+                     unsent_view_sql(dialect, shape) +
+                     " AS v WHERE v.state = 'due' ORDER BY v.id LIMIT " + std::to_string(kLagRows) +
                      ") AS d GROUP BY d.bucket ORDER BY d.bucket",
                  {}});
   if (dialect == Dialect::postgres)
@@ -94,6 +88,23 @@ std::vector<sql::Command> status_commands(Dialect dialect, const TableShape& sha
              "NOT NULL) AND pid <> pg_backend_pid() AND datname = current_database() AND "
              "xact_start < now() - interval '1 second' ORDER BY xact_start LIMIT 1",
          {}});
+  return out;
+}
+
+Backlog backlog_of(std::span<const sql::Rows> results) {
+  Backlog out;
+  for (const List& row : results[0].rows) {
+    out.lags.push_back(
+        {static_cast<int>(integer(row[0])), integer(row[1]), integer(row[2]), age(row[3])});
+    const Backlog::Lag& lag = out.lags.back();
+    out.due += lag.due;
+    if (lag.oldest) out.oldest = std::max(out.oldest.value_or(milliseconds(0)), *lag.oldest);
+  }
+  if (results.size() > 1 && !results[1].rows.empty()) {
+    const List& row = results[1].rows[0];
+    out.holder = Backlog::Holder{integer(row[0]), age(row[1]).value_or(milliseconds(0)),
+                                 row[2].to_text(), row[3].to_text()};
+  }
   return out;
 }
 
@@ -239,26 +250,34 @@ std::string_view name_of(Action action) {
 
 async<Result<Status>> status(sql::Database& database, TableShape shape) {
   const Dialect dialect = database.dialect();
-  Result<std::vector<sql::Rows>> results =
-      co_await database.execute_all(status_commands(dialect, shape));
+  std::vector<sql::Command> commands = backlog_commands(dialect, shape);
+  const size_t own = commands.size();
+  commands.push_back({"SELECT v.state, count(*), " + age_ms(dialect, "min(v.created_at)") +
+                          from_view(dialect, shape) + " GROUP BY v.state",
+                      {}});
+  commands.push_back({"SELECT owner, count(*) FROM drom_lease WHERE resource = $1" +
+                          cast(dialect, "text") + " AND bucket >= 0 AND owner <> '' AND NOT " +
+                          is_past(dialect, "expires_at") + " GROUP BY owner ORDER BY owner",
+                      {shape.table}});
+  Result<std::vector<sql::Rows>> results = co_await database.execute_all(std::move(commands));
   if (!results) co_return std::move(results.error());
   Status out;
-  for (const List& row : (*results)[0].rows) {
+  out.backlog = backlog_of(std::span<const sql::Rows>(*results).first(own));
+  for (const List& row : (*results)[own].rows) {
     const std::string state = row[0].to_text();
     out.counts[state] = integer(row[1]);
     if (state == "due") out.oldest_due = age(row[2]);
   }
-  for (const List& row : (*results)[1].rows)
+  for (const List& row : (*results)[own + 1].rows)
     out.relays.push_back({row[0].to_text(), integer(row[1])});
-  for (const List& row : (*results)[2].rows)
-    out.lags.push_back(
-        {static_cast<int>(integer(row[0])), integer(row[1]), integer(row[2]), age(row[3])});
-  if (dialect == Dialect::postgres && !(*results)[3].rows.empty()) {
-    const List& row = (*results)[3].rows[0];
-    out.holder = Status::Holder{integer(row[0]), age(row[1]).value_or(milliseconds(0)),
-                                row[2].to_text(), row[3].to_text()};
-  }
   co_return out;
+}
+
+async<Result<Backlog>> backlog(sql::Database& database, TableShape shape) {
+  Result<std::vector<sql::Rows>> results =
+      co_await database.execute_all(backlog_commands(database.dialect(), shape));
+  if (!results) co_return std::move(results.error());
+  co_return backlog_of(*results);
 }
 
 async<Result<std::vector<Object>>> list(sql::Database& database, TableShape shape,

@@ -13,21 +13,15 @@
 
 namespace drom::outbox {
 
-struct Status {
-  std::map<std::string, int64_t> counts;  // by state; states without rows may be missing
-  int64_t count(const std::string& state) const {
-    const auto at = counts.find(state);
-    return at == counts.end() ? 0 : at->second;
-  }
-  std::optional<milliseconds> oldest_due;  // age of the oldest row that is ready
-  struct Relay {
-    std::string owner;
-    int64_t buckets = 0;
-  };
-  std::vector<Relay> relays;  // that hold a lease now
+inline constexpr int kLagRows = 10'000;
+
+// The due end of a table, cheaply: only its oldest kLagRows rows are looked at.
+struct Backlog {
+  int64_t due = 0;
+  std::optional<milliseconds> oldest;
   struct Lag {
     int bucket = 0;
-    int64_t due = 0;  // among the oldest kLagRows rows
+    int64_t due = 0;
     int64_t oldest_id = 0;
     std::optional<milliseconds> oldest;
   };
@@ -42,7 +36,21 @@ struct Status {
   };
   std::optional<Holder> holder;
 };
-inline constexpr int kLagRows = 10'000;
+
+struct Status {
+  std::map<std::string, int64_t> counts;  // by state; states without rows may be missing
+  int64_t count(const std::string& state) const {
+    const auto at = counts.find(state);
+    return at == counts.end() ? 0 : at->second;
+  }
+  std::optional<milliseconds> oldest_due;  // age of the oldest row that is ready
+  struct Relay {
+    std::string owner;
+    int64_t buckets = 0;
+  };
+  std::vector<Relay> relays;  // that hold a lease now
+  Backlog backlog;
+};
 
 struct Selection {
   std::vector<int64_t> ids;
@@ -58,7 +66,9 @@ struct Selection {
 // Every state that a row can be in, for checks of what people write.
 const std::vector<std::string>& states();
 
+// Counts all rows, which takes its time on a large table.
 async<Result<Status>> status(sql::Database& database, TableShape shape);
+async<Result<Backlog>> backlog(sql::Database& database, TableShape shape);
 // Rows as objects column -> value; without a state all that are not sent.
 async<Result<std::vector<Object>>> list(sql::Database& database, TableShape shape,
                                         Selection selection, int64_t limit);

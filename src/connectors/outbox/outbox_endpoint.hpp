@@ -10,6 +10,7 @@
 #include "drom/spi/build_context.hpp"
 #include "drom/spi/endpoint.hpp"
 #include "machines/outbox_relay.hpp"
+#include "observe/outbox_stats.hpp"
 
 namespace drom::outbox {
 
@@ -47,6 +48,7 @@ struct OutboxServices {
   Clock& clock;
   Log& log;
   Rng& rng;
+  OutboxBoard* board = nullptr;  // where relays tell what they are doing
 };
 
 std::unique_ptr<Producer> make_producer(const OutboxServices& services,

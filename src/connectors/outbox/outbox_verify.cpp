@@ -218,11 +218,11 @@ class Verifier {
 
   void report_holder(const Status& now) {
     if (database_.dialect() != Dialect::postgres) return;
-    if (!now.holder || now.holder->age < limits_.transaction) {
+    if (!now.backlog.holder || now.backlog.holder->age < limits_.transaction) {
       add(Level::ok, "transactions", "no transaction has been open for long");
       return;
     }
-    const Status::Holder& holder = *now.holder;
+    const Backlog::Holder& holder = *now.backlog.holder;
     add(Level::warning, "transactions",
         "process " + std::to_string(holder.pid) + " has had a transaction open for " +
             to_string(holder.age) + " (" + holder.state + "): " + holder.query,

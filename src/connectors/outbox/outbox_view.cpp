@@ -11,14 +11,15 @@ std::string future(Dialect dialect, const std::string& column) {
   return "(" + column + " IS NOT NULL AND NOT " + is_past(dialect, column) + ")";
 }
 
-std::string own_view(Dialect dialect, const TableShape& shape) {
+std::string own_view(Dialect dialect, const TableShape& shape, const std::string& where) {
   return fill(R"((SELECT t.id, t.event_id, t.key, t.type,
   CASE WHEN t.status = 'due' AND ({backoff} OR {later}) THEN 'waiting' ELSE t.status END AS state,
   t.attempts, t.created_at, t.available_at, t.next_attempt_at, t.sent_at, t.last_error, t.bucket,
-  t.headers, t.payload, t.payload_bytes FROM {table} AS t))",
+  t.headers, t.payload, t.payload_bytes FROM {table} AS t{where}))",
               {{"backoff", future(dialect, "t.next_attempt_at")},
                {"later", future(dialect, "t.available_at")},
-               {"table", shape.sql_table}});
+               {"table", shape.sql_table},
+               {"where", where}});
 }
 
 std::string text_of(Dialect dialect, const Column& column) {
@@ -63,14 +64,14 @@ std::string foreign_state(Dialect dialect, const TableShape& shape) {
   return out + " THEN 'waiting' ELSE 'due' END";
 }
 
-std::string foreign_view(Dialect dialect, const TableShape& shape) {
+std::string foreign_view(Dialect dialect, const TableShape& shape, const std::string& where) {
   const bool bytes = shape.payload.kind == ColumnKind::bytes;
   return fill(
       R"((SELECT {id} AS id, {event_id} AS event_id, {key} AS key, {type} AS type, {state} AS state,
   coalesce(x.attempts, 0) AS attempts, {created} AS created_at, {available} AS available_at,
   x.next_attempt_at, {sent} AS sent_at, x.last_error, {bucket} AS bucket, {headers} AS headers,
   {payload} AS payload, {payload_bytes} AS payload_bytes
-FROM {table} AS t LEFT JOIN drom_trouble AS x ON x.resource = '{resource}' AND x.row_id = {id}))",
+FROM {table} AS t LEFT JOIN drom_trouble AS x ON x.resource = '{resource}' AND x.row_id = {id}{where}))",
       {{"event_id", text_of(dialect, shape.event_id ? shape.event_id : shape.sequence)},
        {"key", text_of(dialect, shape.key)},
        {"type", text_of(dialect, shape.type)},
@@ -84,13 +85,19 @@ FROM {table} AS t LEFT JOIN drom_trouble AS x ON x.resource = '{resource}' AND x
        {"payload_bytes", bytes ? column_sql(dialect, shape.payload, "t") : "NULL"},
        {"table", shape.sql_table},
        {"resource", shape.table},
+       {"where", where},
        {"id", column_sql(dialect, shape.sequence, "t")}});
 }
 
 }  // namespace
 
 std::string view_sql(Dialect dialect, const TableShape& shape) {
-  return shape.foreign() ? foreign_view(dialect, shape) : own_view(dialect, shape);
+  return shape.foreign() ? foreign_view(dialect, shape, "") : own_view(dialect, shape, "");
+}
+
+std::string unsent_view_sql(Dialect dialect, const TableShape& shape) {
+  const std::string where = " WHERE " + unsent_sql(dialect, shape, "t");
+  return shape.foreign() ? foreign_view(dialect, shape, where) : own_view(dialect, shape, where);
 }
 
 std::string age_ms(Dialect dialect, std::string_view column) {

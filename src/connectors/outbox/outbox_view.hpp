@@ -13,6 +13,8 @@ namespace drom::outbox {
 // next_attempt_at, sent_at, last_error, bucket, headers, payload, payload_bytes. The state is due,
 // waiting (due later), sent, dead, parked, or what the column says when we do not know it.
 std::string view_sql(sql::Dialect dialect, const TableShape& shape);
+// Only the rows that are not sent, found by the index of due rows.
+std::string unsent_view_sql(sql::Dialect dialect, const TableShape& shape);
 
 // Milliseconds since a time of the view; null when it is null.
 std::string age_ms(sql::Dialect dialect, std::string_view column);
