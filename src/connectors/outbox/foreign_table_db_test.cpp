@@ -41,8 +41,8 @@ class ForeignDb : public testing::SqlTest {
     return std::move(*out);
   }
   Result<void> open(const OutboxOptions& options) {
-    consumer =
-        make_consumer({*database, harness.io(), *clock, harness.captured, harness.rng()}, options);
+    consumer = make_consumer(
+        {*database, harness.io(), *clock, harness.captured, harness.rng(), &stats}, options);
     return harness.run(consumer->open());
   }
   void start(Options given) {
@@ -153,7 +153,7 @@ class ForeignDb : public testing::SqlTest {
   std::unique_ptr<Consumer> consumer;
   bool stopping = false;
   bool ended = true;
-  OutboxBoard* board = nullptr;
+  OutboxBoard stats;
   bool away = false;                    // the target
   std::map<std::string, int> failures;  // body -> how often it fails
   Names bodies;
@@ -408,8 +408,6 @@ TEST_P(ForeignDb, WithoutCreateTableMissingCompanionsAreNamed) {
 // --- what relays tell ---------------------------------------------------------------------------
 
 TEST_P(ForeignDb, TheBoardTellsWhatTheRelayDoesAndThatItGetsOn) {
-  OutboxBoard stats;
-  board = &stats;
   create_classic();
   for (const char* body : {"a", "b", "bad"}) insert_classic(body);
   failures["bad"] = 100;
@@ -428,8 +426,6 @@ TEST_P(ForeignDb, TheBoardTellsWhatTheRelayDoesAndThatItGetsOn) {
 }
 
 TEST_P(ForeignDb, ARelayWhoseRowsStayDueIsNotReadyUntilItGetsOn) {
-  OutboxBoard stats;
-  board = &stats;
   create_classic();
   insert_classic("a");
   away = true;

@@ -14,7 +14,8 @@ namespace {
 constexpr milliseconds kListen{5000};
 constexpr milliseconds kCloseLimit{5000};
 constexpr milliseconds kSampleEvery{10'000};  // the whole table is looked at for the metrics
-constexpr int kStuckLeases = 3;               // so many lease times without progress are too long
+constexpr milliseconds kSampleSoon{1000};
+constexpr int kStuckLeases = 3;  // so many lease times without progress are too long
 // Under a lock file nobody else may take over, so renewing often would only wear the disk.
 constexpr milliseconds kGuardedLease = std::chrono::hours(1);
 
@@ -219,11 +220,12 @@ class OutboxConsumer final : public Consumer {
   // For the metrics; a relay without keys leaves it to the others.
   async<> sample() {
     while (!closing_) {
-      if (machine_->held_buckets() > 0) {
+      const bool works = machine_->held_buckets() > 0;
+      if (works) {
         Result<Backlog> found = co_await backlog(s_.database, shape_);
         if (found && !closing_) keep(*found);
       }
-      if (!closing_) co_await sample_->wait(kSampleEvery);
+      if (!closing_) co_await sample_->wait(works ? kSampleEvery : kSampleSoon);
     }
   }
   void keep(const Backlog& found) {
