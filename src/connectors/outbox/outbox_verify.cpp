@@ -19,6 +19,11 @@ std::string count_of(int64_t n, const std::string& noun) {
   return std::to_string(n) + " " + noun + (n == 1 ? "" : "s");
 }
 
+// To whole seconds, which is what a person wants to know.
+std::string shown(milliseconds age) {
+  return to_string(milliseconds(std::max<int64_t>(0, age.count() / 1000 * 1000)));
+}
+
 std::string rows_are(int64_t n) { return count_of(n, "row") + (n == 1 ? " is" : " are"); }
 
 class Verifier {
@@ -124,8 +129,7 @@ class Verifier {
       }
       add(Level::warning, "relays",
           "relay " + row[0].to_text() + " holds " + count_of(expired, "bucket") +
-              " by a lease that ran out " +
-              to_string(milliseconds(std::max<int64_t>(0, integer(row[3])))) + " ago",
+              " by a lease that ran out " + shown(milliseconds(integer(row[3]))) + " ago",
           "it has died or hangs; a running relay takes over by itself, else start one");
     }
     if (rows->rows.empty()) add(Level::ok, "relays", "no relay holds a lease");
@@ -197,7 +201,7 @@ class Verifier {
       return;
     }
     const std::string oldest = now.oldest_due
-                                   ? "the oldest due row is " + to_string(*now.oldest_due) + " old"
+                                   ? "the oldest due row is " + shown(*now.oldest_due) + " old"
                                    : rows_are(due) + " due";
     if (now.oldest_due && *now.oldest_due > limits_.oldest)
       add(Level::error, "lag", oldest + " (limit " + to_string(limits_.oldest) + ")",
@@ -225,7 +229,7 @@ class Verifier {
     const Backlog::Holder& holder = *now.backlog.holder;
     add(Level::warning, "transactions",
         "process " + std::to_string(holder.pid) + " has had a transaction open for " +
-            to_string(holder.age) + " (" + holder.state + "): " + holder.query,
+            shown(holder.age) + " (" + holder.state + "): " + holder.query,
         "rows that were sent cannot be cleaned away until it ends; SELECT pg_terminate_backend(" +
             std::to_string(holder.pid) + ") ends it");
   }
