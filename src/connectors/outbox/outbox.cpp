@@ -270,7 +270,7 @@ Result<OutboxOptions> read_options(const Config& config) {
   options.retention = config.duration("sentRetention");
   if (options.foreign && !config.given("sentRetention")) options.retention = milliseconds(0);
   if (options.sent == SentPolicy::mark && options.retention.count() > 0)
-    options.policy.purge_max = 5000;
+    options.policy.purge_max = 2000;
   options.in_flight_max = static_cast<size_t>(config.integer("maxInFlight"));
   return options;
 }
