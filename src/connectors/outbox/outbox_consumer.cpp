@@ -13,7 +13,8 @@ namespace {
 
 constexpr milliseconds kListen{5000};
 constexpr milliseconds kCloseLimit{5000};
-constexpr milliseconds kSampleEvery{10'000};  // the whole table is looked at for the metrics
+constexpr milliseconds kSampleEvery{
+    10'000};  // the due end of the table is looked at for the metrics
 constexpr milliseconds kSampleSoon{1000};
 constexpr int kStuckLeases = 3;  // so many lease times without progress are too long
 // Under a lock file nobody else may take over, so renewing often would only wear the disk.
@@ -58,10 +59,11 @@ class OutboxConsumer final : public Consumer {
     if (store_->guarded()) policy.lease = kGuardedLease;
     store_->set_lease(policy.lease);
     stopped_ = closing_ = finished_ = due_ = data_down_ = lease_down_ = false;
+    stats_ = OutboxStats();
+    progress_ = ProgressWatch(options_.policy.lease * kStuckLeases);
     machine_ = std::make_unique<OutboxRelay>(policy);
     tasks_.spawn(options_.uri, drive());
     tasks_.spawn(options_.uri, listen());
-    stats_ = OutboxStats();
     if (s_.board) {
       s_.board->add(this, options_.uri, [this] { return stats(); });
       tasks_.spawn(options_.uri, sample());
