@@ -17,15 +17,29 @@ int usage_exit(const CLI::App& app, const CLI::ParseError& error) {
 std::vector<std::string> verbs_of(const CLI::App& app) {
   std::vector<std::string> out;
   for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; }))
-    out.push_back(verb->get_name());
+    if (!verb->get_name().empty()) out.push_back(verb->get_name());  // option groups have none
   return out;
 }
 
-int unknown_verb(const std::string& name, const std::vector<std::string>& verbs) {
-  const std::string hint = drom::did_you_mean(name, verbs);
-  std::fprintf(stderr, "error: unknown verb '%s'\nhint: %s\n", name.c_str(),
-               hint.empty() ? "drom --help lists the verbs" : hint.c_str());
-  return drom::cli::kUsage;
+// Walks down the verbs of the command line; 0 when it knows them all.
+int check_verbs(const CLI::App& app, int argc, char** argv) {
+  const CLI::App* at = &app;
+  std::string path = "drom";
+  for (int i = 1; i < argc && argv[i][0] != '-'; ++i) {
+    const std::vector<std::string> verbs = verbs_of(*at);
+    if (verbs.empty()) return 0;
+    const std::string name = argv[i];
+    if (std::find(verbs.begin(), verbs.end(), name) == verbs.end()) {
+      const std::string hint = drom::did_you_mean(name, verbs);
+      const std::string help = path + " --help lists the verbs";
+      std::fprintf(stderr, "error: unknown verb '%s'\nhint: %s\n", name.c_str(),
+                   hint.empty() ? help.c_str() : hint.c_str());
+      return drom::cli::kUsage;
+    }
+    at = at->get_subcommand(name);
+    path += " " + name;
+  }
+  return 0;
 }
 
 }  // namespace
@@ -53,10 +67,7 @@ int main(int argc, char** argv) {
   app.add_subcommand("version", "Prints the version")->callback([] {
     std::printf("drom %s\n", DROM_VERSION);
   });
-  const std::vector<std::string> verbs = verbs_of(app);
-  if (argc > 1 && argv[1][0] != '-' &&
-      std::find(verbs.begin(), verbs.end(), argv[1]) == verbs.end())
-    return unknown_verb(argv[1], verbs);
+  if (const int wrong = check_verbs(app, argc, argv); wrong != 0) return wrong;
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

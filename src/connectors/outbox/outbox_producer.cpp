@@ -25,7 +25,7 @@ class OutboxProducer final : public Producer {
         options_(options),
         filter_(options.headers),
         channel_(wake_channel(options.table)),
-        insert_(make_statements(database_.dialect(), options.table, options.sent).insert) {}
+        insert_(make_statements(database_.dialect(), options.table, SentPolicy::mark).insert) {}
 
   async<Result<void>> open() override {
     if (prepared_) co_return Result<void>();

@@ -88,7 +88,7 @@ OutboxStore::OutboxStore(sql::Database& database, Clock& clock, StoreOptions opt
     : database_(database),
       clock_(clock),
       options_(std::move(options)),
-      statements_(make_statements(database.dialect(), options_.table, options_.sent)) {}
+      statements_(make_statements(database.dialect(), options_.shape, options_.sent)) {}
 
 async<Result<void>> OutboxStore::open() {
   if (database_.dialect() != sql::Dialect::sqlite) co_return Result<void>();
@@ -98,7 +98,8 @@ async<Result<void>> OutboxStore::open() {
   if (!rows) co_return std::move(rows.error());
   const std::string file = rows->rows.empty() ? std::string() : rows->rows[0][0].to_text();
   // A database in memory belongs to this process; its leases are enough.
-  if (!file.empty()) lock_ = std::make_unique<RelayLock>(file + "-" + options_.table + ".relay");
+  if (!file.empty())
+    lock_ = std::make_unique<RelayLock>(file + "-" + options_.shape.table + ".relay");
   co_return Result<void>();
 }
 
@@ -116,7 +117,7 @@ async<LeaseAnswer> OutboxStore::lease(LeaseRequest request, Error* failure) {
       co_return answer;
     }
   }
-  const Value resource(options_.table);
+  const Value resource(options_.shape.table);
   const Value owner(options_.owner);
   const Value duration(options_.lease.count());
   std::vector<sql::Command> commands;
@@ -151,8 +152,8 @@ async<LeaseAnswer> OutboxStore::leave(Error* failure) {
   LeaseAnswer answer;
   answer.asked = clock_.steady();
   std::vector<sql::Command> commands;
-  commands.push_back({statements_.give_back_all, {options_.table, options_.owner}});
-  commands.push_back({statements_.leave, {options_.table, options_.owner}});
+  commands.push_back({statements_.give_back_all, {options_.shape.table, options_.owner}});
+  commands.push_back({statements_.leave, {options_.shape.table, options_.owner}});
   Result<std::vector<sql::Rows>> results = co_await database_.execute_all(std::move(commands));
   if (!results) {
     *failure = std::move(results.error());
@@ -162,15 +163,21 @@ async<LeaseAnswer> OutboxStore::leave(Error* failure) {
   co_return answer;
 }
 
-// One statement for all rows of one token; there is hardly ever more than one.
+// One statement for all rows of one token; there is hardly ever more than one. `counted` tells
+// which commands say how many marks were taken.
 void OutboxStore::add_sent_marks(const std::vector<SentMark>& marks,
-                                 std::vector<sql::Command>& commands) const {
+                                 std::vector<sql::Command>& commands,
+                                 std::vector<size_t>& counted) const {
   std::map<int64_t, std::vector<int64_t>> by_token;
   for (const SentMark& mark : marks) by_token[mark.token].push_back(mark.id);
-  for (const auto& [token, ids] : by_token)
-    commands.push_back(
-        {statements_.mark_sent,
-         {id_list(database_.dialect(), ids), options_.table, options_.owner, token}});
+  for (const auto& [token, ids] : by_token) {
+    const std::string list = id_list(database_.dialect(), ids);
+    const List params{list, options_.shape.table, options_.owner, token};
+    if (!statements_.copy_sent.empty()) commands.push_back({statements_.copy_sent, params});
+    counted.push_back(commands.size());
+    commands.push_back({statements_.mark_sent, params});
+    if (!statements_.end_trouble.empty()) commands.push_back({statements_.end_trouble, {list}});
+  }
 }
 
 sql::Command OutboxStore::failed_marks(const std::vector<FailedMark>& marks) const {
@@ -187,7 +194,7 @@ sql::Command OutboxStore::failed_marks(const std::vector<FailedMark>& marks) con
     list.push_back(std::move(entry));
   }
   return {statements_.mark_failed,
-          {to_json(Value(std::move(list))), options_.table, options_.owner}};
+          {to_json(Value(std::move(list))), options_.shape.table, options_.owner}};
 }
 
 sql::Command OutboxStore::read(const ReadRequest& request) const {
@@ -221,12 +228,16 @@ async<relay::DataAnswer> OutboxStore::data(DataTrip trip, Error* failure) {
   std::vector<sql::Command> commands;
   // What a failure writes may undo nothing of the next owner: hold the lease while writing it.
   if (!trip.failed.empty() && !statements_.lock_lease.empty())
-    commands.push_back({statements_.lock_lease, {options_.table, options_.owner}});
-  const size_t first_mark = commands.size();
-  add_sent_marks(trip.sent, commands);
-  if (!trip.failed.empty()) commands.push_back(failed_marks(trip.failed));
+    commands.push_back({statements_.lock_lease, {options_.shape.table, options_.owner}});
+  std::vector<size_t> counted;
+  add_sent_marks(trip.sent, commands, counted);
+  if (!trip.failed.empty()) {
+    counted.push_back(commands.size());
+    commands.push_back(failed_marks(trip.failed));
+  }
   const size_t marks_end = commands.size();
-  if (trip.purge > 0)
+  const bool purges = trip.purge > 0 && !statements_.purge.empty();
+  if (purges)
     commands.push_back({statements_.purge,
                         {static_cast<int64_t>(trip.purge), int64_t{options_.retention.count()}}});
   if (trip.read && !statements_.before_read.empty())
@@ -241,11 +252,10 @@ async<relay::DataAnswer> OutboxStore::data(DataTrip trip, Error* failure) {
   }
   answer.ok = true;
   size_t taken = 0;
-  for (size_t i = first_mark; i < marks_end; ++i)
-    taken += static_cast<size_t>((*results)[i].affected);
+  for (const size_t i : counted) taken += static_cast<size_t>((*results)[i].affected);
   const size_t wanted = trip.sent.size() + trip.failed.size();
   answer.refused = wanted > taken ? wanted - taken : 0;
-  if (trip.purge > 0) answer.purged = static_cast<size_t>((*results)[marks_end].affected);
+  if (purges) answer.purged = static_cast<size_t>((*results)[marks_end].affected);
   if (!trip.read) co_return answer;
   std::vector<List>& rows = results->back().rows;
   answer.rows.reserve(rows.size());

@@ -7,6 +7,7 @@
 
 #include "connectors/outbox/outbox_sql.hpp"
 #include "connectors/outbox/relay_lock.hpp"
+#include "connectors/outbox/table_shape.hpp"
 #include "drom/rt/clock.hpp"
 #include "drom/rt/log.hpp"
 #include "machines/outbox_relay.hpp"
@@ -18,7 +19,7 @@ namespace drom::outbox {
 async<Result<void>> prepare_tables(sql::Database& database, std::string table, bool create);
 
 struct StoreOptions {
-  std::string table;
+  TableShape shape;   // resolved
   std::string owner;  // unique per opened consumer
   SentPolicy sent = SentPolicy::mark;
   milliseconds lease{10'000};
@@ -42,8 +43,8 @@ class OutboxStore {
   async<LeaseAnswer> leave(Error* failure);
 
  private:
-  void add_sent_marks(const std::vector<SentMark>& marks,
-                      std::vector<sql::Command>& commands) const;
+  void add_sent_marks(const std::vector<SentMark>& marks, std::vector<sql::Command>& commands,
+                      std::vector<size_t>& counted) const;
   sql::Command failed_marks(const std::vector<FailedMark>& marks) const;
   sql::Command read(const ReadRequest& request) const;
   async<Result<std::vector<sql::Rows>>> run(std::vector<sql::Command> commands);
