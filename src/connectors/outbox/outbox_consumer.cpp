@@ -1,8 +1,11 @@
 // The relay: the shell around machines/outbox_relay. One long-lived coroutine does what the machine
 // asks of the database, a second one listens for wake-ups; poll() and settle() only exchange rows
 // with the machine, so that reading and marking overlap with the work of the route.
+#include <set>
+
 #include "connectors/outbox/outbox_endpoint.hpp"
 #include "connectors/outbox/outbox_store.hpp"
+#include "rt/failpoint.hpp"
 #include "rt/task_group.hpp"
 
 namespace drom::outbox {
@@ -69,6 +72,7 @@ class OutboxConsumer final : public Consumer {
   }
 
   async<Result<void>> settle(std::vector<Receipt> receipts) override {
+    failpoint("publish.acked_no_mark");
     if (!machine_) co_return Result<void>();
     relay::SettledAll all;
     all.rows.reserve(receipts.size());
@@ -78,6 +82,7 @@ class OutboxConsumer final : public Consumer {
   }
 
   void stop() override {
+    failpoint("shutdown.drain");
     stopped_ = true;
     rows_->ring();
     if (machine_) step(relay::Stop());
@@ -142,7 +147,9 @@ class OutboxConsumer final : public Consumer {
       LeaseAnswer answer = co_await store_->lease(std::move(*lease), &failure);
       ok = answer.ok;
       report(ok, failure);
+      const int held = machine_->held_buckets();
       step(std::move(answer));
+      if (machine_->held_buckets() < held) failpoint("lease.lost");
     } else if (auto* data = std::get_if<DataTrip>(&trip)) {
       relay::DataAnswer answer = co_await store_->data(std::move(*data), &failure);
       ok = answer.ok;
@@ -175,10 +182,19 @@ class OutboxConsumer final : public Consumer {
   Batch hand_out(std::vector<RelayRow> rows) {
     Batch batch;
     relay::SettledAll broken;
+    std::set<std::string> held_back;
     batch.reserve(rows.size());
     for (RelayRow& row : rows) {
       const int64_t id = row.id;
-      Result<Exchange> exchange = restore(std::move(row));
+      // Nothing of a key may pass a row that could not be handed out: the machine decides anew.
+      if (held_back.contains(row.key)) {
+        broken.rows.push_back(released(id));
+        continue;
+      }
+      const std::string key = row.key;
+      Result<Exchange> exchange = failpoint("publish.before")
+                                      ? Result<Exchange>(failpoint_error("publish.before"))
+                                      : restore(std::move(row));
       if (exchange) {
         batch.push_back(std::move(*exchange));
         continue;
@@ -190,9 +206,16 @@ class OutboxConsumer final : public Consumer {
       settled.error = exchange.error().message();
       s_.log.error(options_.uri, "row " + std::to_string(id) + " cannot be read: " + settled.error);
       broken.rows.push_back(std::move(settled));
+      if (!key.empty()) held_back.insert(key);
     }
     if (!broken.rows.empty()) step(std::move(broken));
     return batch;
+  }
+
+  static relay::Settled released(int64_t id) {
+    relay::Settled out;
+    out.id = id;
+    return out;
   }
 
   relay::Settled settled(const Receipt& receipt) {
