@@ -74,8 +74,8 @@ Installed& installed() {
 void write_line(int file, std::string_view name, const FailpointPlan::Decision& decision) {
   if (file < 0) return;
   const std::string line = R"({"failpoint":")" + std::string(name) + R"(","action":")" +
-                           std::string(to_string(decision.action)) +
-                           R"(","hit":)" + std::to_string(decision.hit) + R"(,"pid":)" +
+                           std::string(to_string(decision.action)) + R"(","hit":)" +
+                           std::to_string(decision.hit) + R"(,"pid":)" +
                            std::to_string(::getpid()) + "}\n";
   // One write of a short line is not torn apart; nothing can be done when the disk is full.
   [[maybe_unused]] const auto written = ::write(file, line.data(), line.size());

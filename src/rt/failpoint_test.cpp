@@ -91,7 +91,8 @@ TEST(Failpoint, KillsTheProcessAndLeavesALine) {
   EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
   std::ifstream file(log);
   const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  EXPECT_NE(text.find(R"("failpoint":"publish.before","action":"fail","hit":1)"), std::string::npos);
+  EXPECT_NE(text.find(R"("failpoint":"publish.before","action":"fail","hit":1)"),
+            std::string::npos);
   EXPECT_NE(text.find(R"("failpoint":"mark.after_commit","action":"none","hit":1)"),
             std::string::npos);
   EXPECT_NE(text.find(R"("failpoint":"mark.after_commit","action":"kill","hit":2)"),

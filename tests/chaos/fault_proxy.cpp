@@ -91,18 +91,17 @@ struct FaultProxy::State {
     }
 
     void read(Pump& pump) {
-      pump.from.async_read_some(
-          asio::buffer(pump.data),
-          [self = shared_from_this(), &pump](const ErrorCode& ec, size_t got) {
-            if (ec) {
-              self->end(false);
-              return;
-            }
-            pump.begin = 0;
-            pump.end = got;
-            if (pump.reply && self->cut(pump)) return;
-            self->pass_on(pump);
-          });
+      pump.from.async_read_some(asio::buffer(pump.data), [self = shared_from_this(), &pump](
+                                                             const ErrorCode& ec, size_t got) {
+        if (ec) {
+          self->end(false);
+          return;
+        }
+        pump.begin = 0;
+        pump.end = got;
+        if (pump.reply && self->cut(pump)) return;
+        self->pass_on(pump);
+      });
     }
 
     // True: the connection has ended.

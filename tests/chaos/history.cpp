@@ -56,7 +56,8 @@ void check_writers(const History& history, const TruthByEvent& truth, Verdict& o
   for (const auto& [event, row] : truth) {
     if (row->business == !row->status.empty()) continue;
     ++out.torn;
-    example(out, "torn: " + event + (row->business ? " has no outbox row" : " has no business row"));
+    example(out,
+            "torn: " + event + (row->business ? " has no outbox row" : " has no business row"));
   }
 }
 
@@ -150,7 +151,8 @@ void check_effects(const History& history, const TruthByEvent& truth, Verdict& o
   }
 }
 
-// --- files -----------------------------------------------------------------------------------------
+// --- files
+// -----------------------------------------------------------------------------------------
 
 const char* name_of(Intent::Outcome outcome) {
   switch (outcome) {

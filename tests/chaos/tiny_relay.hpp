@@ -39,9 +39,9 @@ class TinyRelay {
   }
 
   History run() {
-    for (now_ = 1; now_ <= 1500; ++now_) tick();
+    for (now_ = 1; now_ <= 2000; ++now_) tick();
     faults_ = false;
-    for (; now_ <= 3000; ++now_) tick();
+    for (; now_ <= 2800; ++now_) tick();
     for (const Row& row : rows_)
       if (row.visible) history_.truth.push_back(row.truth);
     return std::move(history_);
@@ -79,7 +79,8 @@ class TinyRelay {
     consume();
   }
 
-  // --- the writers ---------------------------------------------------------------------------------
+  // --- the writers
+  // ---------------------------------------------------------------------------------
 
   void write() {
     const std::string tx = "t" + std::to_string(++transactions_);
@@ -114,7 +115,8 @@ class TinyRelay {
   }
 
   void commit() {
-    for (Row& row : rows_) {
+    for (size_t id = first_open_; id < rows_.size(); ++id) {
+      Row& row = rows_[id];
       if (row.ended || row.commit_at > now_) continue;
       row.ended = true;
       row.visible = !row.rolls_back;
@@ -122,12 +124,17 @@ class TinyRelay {
     }
   }
 
-  // --- the relay -----------------------------------------------------------------------------------
+  // --- the relay
+  // -----------------------------------------------------------------------------------
 
   std::vector<size_t> read() {
     std::vector<size_t> out;
     std::set<std::string> waiting;
-    for (size_t id = 0; id < rows_.size() && out.size() < kBatch; ++id) {
+    const auto closed = [](const Row& row) {
+      return row.ended && (!row.visible || row.truth.status != "due");
+    };
+    while (first_open_ < rows_.size() && closed(rows_[first_open_])) ++first_open_;
+    for (size_t id = first_open_; id < rows_.size() && out.size() < kBatch; ++id) {
       Row& row = rows_[id];
       if (!row.visible || row.truth.status != "due") continue;
       if (is(Mistake::cursor_by_id) && id < cursor_ && row.attempts == 0) continue;
@@ -211,7 +218,8 @@ class TinyRelay {
     queue_.push_back(out.event);
   }
 
-  // --- the consumer --------------------------------------------------------------------------------
+  // --- the consumer
+  // --------------------------------------------------------------------------------
 
   void consume() {
     for (size_t i = 0; i < 4 && !queue_.empty(); ++i) {
@@ -244,6 +252,7 @@ class TinyRelay {
   int64_t down_until_ = 0;
   size_t transactions_ = 0;
   size_t cursor_ = 0;
+  size_t first_open_ = 0;  // everything before has its end
   std::vector<Row> rows_;
   std::set<size_t> locked_;
   std::vector<int64_t> next_seq_ = std::vector<int64_t>(kKeys, 1);

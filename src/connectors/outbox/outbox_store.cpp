@@ -44,8 +44,8 @@ Error unusable_table(const std::string& table, const Error& cause) {
 }
 
 bool gives_up(const DataTrip& trip) {
-  return std::ranges::any_of(trip.failed,
-                             [](const FailedMark& mark) { return mark.to != FailedMark::To::retry; });
+  return std::ranges::any_of(
+      trip.failed, [](const FailedMark& mark) { return mark.to != FailedMark::To::retry; });
 }
 
 // The failpoint before the trip that wants it to fail, or null.
