@@ -1,6 +1,8 @@
 #include "eip/idempotent_consumer.hpp"
 
+#include "drom/rt/unit_of_work.hpp"
 #include "drom/spi/idempotent_repository.hpp"
+#include "rt/failpoint.hpp"
 #include "spi/step_support.hpp"
 
 namespace drom {
@@ -72,6 +74,10 @@ class IdempotentConsumer final : public AsyncProcessor {
       exchange.fail(key.error());
       co_return;
     }
+    if (failpoint("inbox.before_insert")) {
+      exchange.fail(failpoint_error("inbox.before_insert"));
+      co_return;
+    }
     const Result<bool> fresh = co_await claim(*key, exchange);
     if (!fresh) {
       // The key may or may not be stored now. It is not ours to remove: it may be another's.
@@ -83,7 +89,15 @@ class IdempotentConsumer final : public AsyncProcessor {
       if (!options_.skip_duplicate) co_await run_one(*children_, exchange, scope);
       co_return;
     }
-    co_await run_one(*children_, exchange, scope);
+    if (failpoint("inbox.inserted_no_effect")) {
+      exchange.fail(failpoint_error("inbox.inserted_no_effect"));
+    } else {
+      co_await run_one(*children_, exchange, scope);
+      if (!exchange.failed() && failpoint("inbox.effect_no_commit"))
+        exchange.fail(failpoint_error("inbox.effect_no_commit"));
+    }
+    if (exchange.unit && failpoint_hook().load(std::memory_order_relaxed))
+      exchange.unit->on_commit([] { failpoint("inbox.committed_no_ack"); });
     if (exchange.failed()) {
       co_await give_back(*key, exchange, scope);
     } else {

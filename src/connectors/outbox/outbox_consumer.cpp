@@ -1,11 +1,14 @@
 // The relay: the shell around machines/outbox_relay. One long-lived coroutine does what the machine
 // asks of the database, a second one listens for wake-ups; poll() and settle() only exchange rows
 // with the machine, so that reading and marking overlap with the work of the route.
+#include <set>
+
 #include "connectors/outbox/outbox_admin.hpp"
 #include "connectors/outbox/outbox_endpoint.hpp"
 #include "connectors/outbox/outbox_store.hpp"
 #include "connectors/outbox/table_check.hpp"
 #include "machines/progress_watch.hpp"
+#include "rt/failpoint.hpp"
 #include "rt/task_group.hpp"
 
 namespace drom::outbox {
@@ -85,6 +88,7 @@ class OutboxConsumer final : public Consumer {
   }
 
   async<Result<void>> settle(std::vector<Receipt> receipts) override {
+    failpoint("publish.acked_no_mark");
     if (!machine_) co_return Result<void>();
     relay::SettledAll all;
     all.rows.reserve(receipts.size());
@@ -94,6 +98,7 @@ class OutboxConsumer final : public Consumer {
   }
 
   void stop() override {
+    failpoint("shutdown.drain");
     stopped_ = true;
     rows_->ring();
     if (machine_) step(relay::Stop());
@@ -160,7 +165,9 @@ class OutboxConsumer final : public Consumer {
     if (auto* lease = std::get_if<LeaseRequest>(&trip)) {
       LeaseAnswer answer = co_await store_->lease(std::move(*lease), &failure);
       report(answer.ok, failure, lease_down_);
+      const int held = machine_->held_buckets();
       step(std::move(answer));
+      if (machine_->held_buckets() < held) failpoint("lease.lost");
     } else if (auto* data = std::get_if<DataTrip>(&trip)) {
       const OutboxStats marked = count(*data);
       const bool reads = data->read.has_value();
@@ -267,12 +274,19 @@ class OutboxConsumer final : public Consumer {
   Batch hand_out(std::vector<RelayRow> rows) {
     Batch batch;
     relay::SettledAll broken;
+    std::set<std::string> held_back;
     batch.reserve(rows.size());
     for (RelayRow& row : rows) {
       const int64_t id = row.id;
-      Result<Exchange> exchange =
-          options_.foreign ? restore_foreign(shape_, options_.foreign->event, std::move(row))
-                           : restore(std::move(row));
+      // Nothing of a key may pass a row that could not be handed out: the machine decides anew.
+      if (held_back.contains(row.key)) {
+        broken.rows.push_back(released(id));
+        continue;
+      }
+      const std::string key = row.key;
+      Result<Exchange> exchange = failpoint("publish.before")
+                                      ? Result<Exchange>(failpoint_error("publish.before"))
+                                      : restored(std::move(row));
       if (exchange) {
         batch.push_back(std::move(*exchange));
         continue;
@@ -284,9 +298,21 @@ class OutboxConsumer final : public Consumer {
       settled.error = exchange.error().message();
       s_.log.error(options_.uri, "row " + std::to_string(id) + " cannot be read: " + settled.error);
       broken.rows.push_back(std::move(settled));
+      if (!key.empty()) held_back.insert(key);
     }
     if (!broken.rows.empty()) step(std::move(broken));
     return batch;
+  }
+
+  Result<Exchange> restored(RelayRow row) const {
+    if (!options_.foreign) return restore(std::move(row));
+    return restore_foreign(shape_, options_.foreign->event, std::move(row));
+  }
+
+  static relay::Settled released(int64_t id) {
+    relay::Settled out;
+    out.id = id;
+    return out;
   }
 
   relay::Settled settled(const Receipt& receipt) {

@@ -1,8 +1,10 @@
 #include "connectors/outbox/outbox_store.hpp"
 
+#include <algorithm>
 #include <map>
 
 #include "drom/base/json.hpp"
+#include "rt/failpoint.hpp"
 
 namespace drom::outbox {
 namespace {
@@ -39,6 +41,26 @@ Error unusable_table(const std::string& table, const Error& cause) {
   return Error(ErrorKind::config,
                "table " + table + " is not an outbox that we can work with: " + cause.what,
                "`drom outbox init` prints the table definition");
+}
+
+bool gives_up(const DataTrip& trip) {
+  return std::ranges::any_of(
+      trip.failed, [](const FailedMark& mark) { return mark.to != FailedMark::To::retry; });
+}
+
+// The failpoint before the trip that wants it to fail, or null.
+const char* failing_before(const DataTrip& trip) {
+  if (trip.read && failpoint("poll.before_fetch")) return "poll.before_fetch";
+  if (gives_up(trip) && failpoint("dlq.before")) return "dlq.before";
+  if (!trip.sent.empty() && failpoint("mark.before_commit")) return "mark.before_commit";
+  return nullptr;
+}
+
+const char* failing_after(const DataTrip& trip) {
+  if (!trip.sent.empty() && failpoint("mark.after_commit")) return "mark.after_commit";
+  if (gives_up(trip) && failpoint("dlq.after")) return "dlq.after";
+  if (trip.read && failpoint("poll.after_fetch")) return "poll.after_fetch";
+  return nullptr;
 }
 
 async<Result<bool>> table_exists(sql::Database& database, const Statements& statements,
@@ -134,7 +156,13 @@ async<LeaseAnswer> OutboxStore::lease(LeaseRequest request, Error* failure) {
     commands.push_back(
         {statements_.claim, {resource, owner, duration, request.claim, lock_ ? 1 : 0}});
   commands.push_back({statements_.count_relays, {resource}});
-  Result<std::vector<sql::Rows>> results = co_await database_.execute_all(std::move(commands));
+  Result<std::vector<sql::Rows>> results = Result<std::vector<sql::Rows>>(Error());
+  if (failpoint("lease.renew") || (request.claim > 0 && failpoint("claim.before_commit")))
+    results = failpoint_error("lease.renew");
+  else
+    results = co_await database_.execute_all(std::move(commands));
+  if (results && request.claim > 0 && failpoint("claim.after_commit"))
+    results = failpoint_error("claim.after_commit");
   if (!results) {
     *failure = std::move(results.error());
     co_return answer;
@@ -245,7 +273,14 @@ async<relay::DataAnswer> OutboxStore::data(DataTrip trip, Error* failure) {
   if (trip.read) commands.push_back(read(*trip.read));
 
   relay::DataAnswer answer;
-  Result<std::vector<sql::Rows>> results = co_await run(std::move(commands));
+  const char* const before = failing_before(trip);
+  Result<std::vector<sql::Rows>> results = Result<std::vector<sql::Rows>>(Error());
+  if (before)
+    results = failpoint_error(before);
+  else
+    results = co_await run(std::move(commands));
+  const char* const after = results ? failing_after(trip) : nullptr;
+  if (after) results = failpoint_error(after);
   if (!results) {
     *failure = std::move(results.error());
     co_return answer;
