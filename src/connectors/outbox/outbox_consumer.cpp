@@ -55,7 +55,7 @@ class OutboxConsumer final : public Consumer {
     store.sent = options_.sent;
     store.lease = options_.policy.lease;
     store.retention = options_.retention;
-    store_ = std::make_unique<OutboxStore>(s_.database, s_.clock, std::move(store));
+    store_ = make_sql_store(s_.database, s_.clock, std::move(store));
     Result<void> opened = co_await store_->open();
     if (!opened) co_return opened;
     RelayPolicy policy = options_.policy;
@@ -339,7 +339,7 @@ class OutboxConsumer final : public Consumer {
   std::unique_ptr<Alarm> work_;  // the driver has something to do
   std::unique_ptr<Alarm> rows_;  // poll() may find rows
   std::unique_ptr<Alarm> sample_;
-  std::unique_ptr<OutboxStore> store_;
+  std::unique_ptr<RelayStore> store_;
   std::unique_ptr<OutboxRelay> machine_;
   std::variant<std::monostate, LeaseRequest, DataTrip, ReleaseTrip> trip_;
   SteadyTime wake_at_ = SteadyTime::max();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "connectors/outbox/relay_lock.hpp"
 #include "drom/base/json.hpp"
 #include "rt/failpoint.hpp"
 
@@ -106,11 +107,37 @@ async<Result<void>> prepare_tables(sql::Database& database, std::string table, b
   co_return Result<void>();
 }
 
-OutboxStore::OutboxStore(sql::Database& database, Clock& clock, StoreOptions options)
-    : database_(database),
-      clock_(clock),
-      options_(std::move(options)),
-      statements_(make_statements(database.dialect(), options_.shape, options_.sent)) {}
+namespace {
+
+class OutboxStore final : public RelayStore {
+ public:
+  OutboxStore(sql::Database& database, Clock& clock, StoreOptions options)
+      : database_(database),
+        clock_(clock),
+        options_(std::move(options)),
+        statements_(make_statements(database.dialect(), options_.shape, options_.sent)) {}
+
+  async<Result<void>> open() override;
+  bool guarded() const override { return lock_ != nullptr; }
+  void set_lease(milliseconds lease) override { options_.lease = lease; }
+  void close() override { lock_.reset(); }
+  async<LeaseAnswer> lease(LeaseRequest request, Error* failure) override;
+  async<relay::DataAnswer> data(DataTrip trip, Error* failure) override;
+  async<LeaseAnswer> leave(Error* failure) override;
+
+ private:
+  void add_sent_marks(const std::vector<SentMark>& marks, std::vector<sql::Command>& commands,
+                      std::vector<size_t>& counted) const;
+  sql::Command failed_marks(const std::vector<FailedMark>& marks) const;
+  sql::Command read(const ReadRequest& request) const;
+  async<Result<std::vector<sql::Rows>>> run(std::vector<sql::Command> commands);
+
+  sql::Database& database_;
+  Clock& clock_;
+  StoreOptions options_;
+  Statements statements_;
+  std::unique_ptr<RelayLock> lock_;  // SQLite in a file: its holder is the relay
+};
 
 async<Result<void>> OutboxStore::open() {
   if (database_.dialect() != sql::Dialect::sqlite) co_return Result<void>();
@@ -304,6 +331,13 @@ async<relay::DataAnswer> OutboxStore::data(DataTrip trip, Error* failure) {
     answer.rows.push_back(std::move(out));
   }
   co_return answer;
+}
+
+}  // namespace
+
+std::unique_ptr<RelayStore> make_sql_store(sql::Database& database, Clock& clock,
+                                           StoreOptions options) {
+  return std::make_unique<OutboxStore>(database, clock, std::move(options));
 }
 
 }  // namespace drom::outbox
