@@ -104,6 +104,8 @@ constexpr ErrorCode kCodes[] = {
     {"E0504", "dynamic scheme",
      "The scheme of a dynamic endpoint must stand in the route, not in the message."},
     {"E0505", "wrong value", "The value is of the right type, but the step cannot use it."},
+    {"E0506", "not for batches",
+     "A step inside `transacted` with `batch` has effects outside of the transaction."},
 };
 
 }  // namespace

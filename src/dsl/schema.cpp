@@ -65,8 +65,15 @@ Value when_scheme(const std::string& scheme, const std::string& definition) {
   return out;
 }
 
+// Of endpoints and beans. An endpoint's names with dots stand as they are: one of them may begin
+// with the name of another (`table` and `table.field.event.id`).
 Value endpoint_parameters(const ConfigSpec& spec) {
-  Object out = object_schema(schema::options(spec.options));
+  Object options;
+  if (spec.consumes || spec.produces)
+    for (const OptionSpec& option : spec.options) options.set(option.name, schema::option(option));
+  else
+    options = schema::options(spec.options);
+  Object out = object_schema(std::move(options));
   if (spec.free_parameters)
     out.set("additionalProperties", schema::one_of_types({"string", "number", "boolean", "null"}));
   out.set("type", List{Value("object"), Value("null")});

@@ -1,6 +1,8 @@
 #include "eip/idempotent_consumer.hpp"
 
+#include "drom/rt/unit_of_work.hpp"
 #include "drom/spi/idempotent_repository.hpp"
+#include "rt/failpoint.hpp"
 #include "spi/step_support.hpp"
 
 namespace drom {
@@ -23,17 +25,57 @@ class IdempotentConsumer final : public AsyncProcessor {
                      std::unique_ptr<Pipeline> children)
       : options_(std::move(options)), repository_(repository), children_(std::move(children)) {}
 
+  bool takes_batches() const override {
+    return options_.eager && options_.skip_duplicate && repository_.transactional() &&
+           children_->takes_batches();
+  }
+
   async<> run(Batch& batch, Scope& scope) override {
     if (options_.name.empty())
       options_.name = std::string(scope.route) + "/" + std::string(scope.step);
+    if (takes_batches() && shares_a_unit(batch)) co_return co_await run_together(batch, scope);
     for (Exchange& exchange : batch) co_await handle(exchange, scope);
   }
 
  private:
+  // The unit of work commits all or nothing, so there is nothing to confirm or to give back.
+  async<> run_together(Batch& batch, Scope& scope) {
+    std::vector<std::string> keys;
+    for (Exchange& exchange : batch) {
+      Result<std::string> key = key_of(exchange, scope);
+      if (!key) {
+        exchange.fail(std::move(key.error()));
+        co_return;
+      }
+      keys.push_back(std::move(*key));
+    }
+    Result<std::vector<bool>> fresh =
+        co_await repository_.add_all(options_.name, std::move(keys), batch);
+    if (!fresh) {
+      for (Exchange& exchange : batch) exchange.fail(fresh.error());
+      co_return;
+    }
+    Batch inside;
+    for (size_t i = 0; i < batch.size(); ++i) {
+      if ((*fresh)[i])
+        inside.push_back(std::move(batch[i]));
+      else
+        batch[i].properties.set(kDuplicate, true);
+    }
+    if (inside.empty()) co_return;
+    co_await children_->run(inside, scope);
+    for (size_t i = 0, next = 0; i < batch.size(); ++i)
+      if ((*fresh)[i]) batch[i] = std::move(inside[next++]);
+  }
+
   async<> handle(Exchange& exchange, Scope& scope) {
     const Result<std::string> key = key_of(exchange, scope);
     if (!key) {
       exchange.fail(key.error());
+      co_return;
+    }
+    if (failpoint("inbox.before_insert")) {
+      exchange.fail(failpoint_error("inbox.before_insert"));
       co_return;
     }
     const Result<bool> fresh = co_await claim(*key, exchange);
@@ -47,7 +89,15 @@ class IdempotentConsumer final : public AsyncProcessor {
       if (!options_.skip_duplicate) co_await run_one(*children_, exchange, scope);
       co_return;
     }
-    co_await run_one(*children_, exchange, scope);
+    if (failpoint("inbox.inserted_no_effect")) {
+      exchange.fail(failpoint_error("inbox.inserted_no_effect"));
+    } else {
+      co_await run_one(*children_, exchange, scope);
+      if (!exchange.failed() && failpoint("inbox.effect_no_commit"))
+        exchange.fail(failpoint_error("inbox.effect_no_commit"));
+    }
+    if (exchange.unit && failpoint_hook().load(std::memory_order_relaxed))
+      exchange.unit->on_commit([] { failpoint("inbox.committed_no_ack"); });
     if (exchange.failed()) {
       co_await give_back(*key, exchange, scope);
     } else {

@@ -10,6 +10,10 @@ class To final : public AsyncProcessor {
  public:
   To(Producer& producer, SendOptions options) : producer_(producer), options_(std::move(options)) {}
 
+  bool takes_batches() const override {
+    return producer_.takes_batches() || producer_.defers_in_transaction();
+  }
+
   // Not a coroutine: the common case costs no frame of its own.
   async<> run(Batch& batch, Scope& scope) override {
     if (needs_nothing(batch, producer_, options_)) return producer_.run(batch, scope);

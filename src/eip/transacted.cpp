@@ -1,5 +1,9 @@
 #include "eip/transacted.hpp"
 
+#include <algorithm>
+#include <iterator>
+#include <set>
+
 #include "drom/rt/unit_of_work.hpp"
 #include "eip/flow_control.hpp"
 #include "spi/step_support.hpp"
@@ -24,29 +28,107 @@ class OnExchange {
   UnitOfWork* outer_;
 };
 
+// The same for a batch that shares one unit.
+class InUnit {
+ public:
+  InUnit(Batch& batch, UnitOfWork& unit) : batch_(batch) {
+    for (Exchange& exchange : batch_) exchange.unit = &unit;
+  }
+  ~InUnit() {
+    for (Exchange& exchange : batch_) exchange.unit = nullptr;
+  }
+  InUnit(const InUnit&) = delete;
+  InUnit& operator=(const InUnit&) = delete;
+
+ private:
+  Batch& batch_;
+};
+
 class Transacted final : public AsyncProcessor {
  public:
-  Transacted(Propagation propagation, std::unique_ptr<Pipeline> children)
-      : propagation_(propagation), children_(std::move(children)) {}
+  Transacted(Propagation propagation, size_t batch_max, std::unique_ptr<Pipeline> children)
+      : propagation_(propagation), batch_max_(batch_max), children_(std::move(children)) {}
+
+  bool takes_batches() const override { return batch_max_ > 1; }
 
   async<> run(Batch& batch, Scope& scope) override {
-    for (Exchange& exchange : batch) {
-      const bool inside = exchange.unit != nullptr;
-      if (propagation_ == Propagation::suppress) {
-        co_await run_without(exchange, scope);
-      } else if (propagation_ == Propagation::mandatory && !inside) {
-        exchange.fail(Error(ErrorKind::rejected,
-                            "there is no transaction, and this block demands one",
-                            "put it inside a transacted block, or use PROPAGATION_REQUIRED"));
-      } else if (propagation_ == Propagation::requires_new || !inside) {
-        co_await run_in_new(exchange, scope);
-      } else {
-        co_await run_joined(exchange, scope);
-      }
+    Keys undone;
+    const bool alone = batch_max_ == 1 || batch.size() == 1 || batch.front().unit;
+    if (alone) co_return co_await run_each(batch, undone, scope);
+    for (size_t first = 0; first < batch.size(); first += batch_max_) {
+      const auto from = batch.begin() + static_cast<ptrdiff_t>(first);
+      const auto to =
+          batch.begin() + static_cast<ptrdiff_t>(std::min(batch.size(), first + batch_max_));
+      Batch part(std::make_move_iterator(from), std::make_move_iterator(to));
+      co_await run_together(part, undone, scope);
+      std::ranges::move(part, from);
     }
   }
 
  private:
+  using Keys = std::set<std::string>;  // of messages that failed: their later ones must wait
+
+  // All in one transaction; when that fails for one of them, each in its own, so that a bad message
+  // costs only itself.
+  async<> run_together(Batch& batch, Keys& undone, Scope& scope) {
+    Batch again;
+    for (const Exchange& exchange : batch) again.push_back(exchange.copy());
+    if (undone.empty()) {
+      const bool done = co_await commit_together(batch, scope);
+      if (done) co_return;
+    }
+    batch = std::move(again);
+    co_await run_each(batch, undone, scope);
+  }
+
+  async<bool> commit_together(Batch& batch, Scope& scope) {
+    UnitOfWork unit;
+    const InUnit guard(batch, unit);
+    Scope inner = scope;
+    inner.errors = nullptr;
+    co_await children_->run(batch, inner);
+    const bool failed = std::ranges::any_of(batch, &Exchange::failed);
+    // One that asked for its own rollback must not take the others with it.
+    if (failed || unit.rollback_only()) {
+      co_await unit.rollback();
+      co_return false;
+    }
+    Result<void> committed = co_await unit.commit();
+    if (committed) co_return true;
+    const ErrorKind kind = committed.error().kind;
+    const bool unknown = kind == ErrorKind::timeout || kind == ErrorKind::not_connected;
+    if (!unit.committed() && !unknown) co_return false;
+    // The rows are there, or may be there: it is for the source and the inbox to try again.
+    for (Exchange& exchange : batch) exchange.fail(committed.error());
+    co_return true;
+  }
+
+  async<> run_each(Batch& batch, Keys& undone, Scope& scope) {
+    for (Exchange& exchange : batch) {
+      if (!exchange.key.empty() && undone.contains(exchange.key)) {
+        exchange.fail(Error(ErrorKind::cancelled, "an earlier message of the same key failed"));
+        continue;
+      }
+      co_await run_alone(exchange, scope);
+      if (batch_max_ > 1 && exchange.failed() && !exchange.key.empty()) undone.insert(exchange.key);
+    }
+  }
+
+  async<> run_alone(Exchange& exchange, Scope& scope) {
+    const bool inside = exchange.unit != nullptr;
+    if (propagation_ == Propagation::suppress) {
+      co_await run_without(exchange, scope);
+    } else if (propagation_ == Propagation::mandatory && !inside) {
+      exchange.fail(Error(ErrorKind::rejected,
+                          "there is no transaction, and this block demands one",
+                          "put it inside a transacted block, or use PROPAGATION_REQUIRED"));
+    } else if (propagation_ == Propagation::requires_new || !inside) {
+      co_await run_in_new(exchange, scope);
+    } else {
+      co_await run_joined(exchange, scope);
+    }
+  }
+
   async<> run_without(Exchange& exchange, Scope& scope) {
     const OnExchange guard(exchange, nullptr);
     co_await run_one(*children_, exchange, scope);
@@ -83,6 +165,7 @@ class Transacted final : public AsyncProcessor {
   }
 
   Propagation propagation_;
+  size_t batch_max_;
   std::unique_ptr<Pipeline> children_;
 };
 
@@ -121,7 +204,16 @@ ConfigSpec transacted_spec() {
              "outside of it, PROPAGATION_MANDATORY fails when there is none.",
              "PROPAGATION_REQUIRED");
   ref.example = "requiresNew";
+  OptionSpec batch =
+      option("batch", OptionType::integer,
+             "How many messages that arrive together may share one transaction: faster, and only "
+             "for sources that give several at once. When it fails, each is tried alone, so that a "
+             "bad message costs only itself. All steps inside must belong to the transaction.",
+             "1");
+  batch.minimum = 1;
+  batch.maximum = 10'000;
   spec.options.push_back(std::move(ref));
+  spec.options.push_back(std::move(batch));
   spec.steps = StepsRule::optional;
   spec.example =
       "- transacted:\n    steps:\n      - to: \"sql:insert into orders(id) values "
@@ -140,7 +232,15 @@ Step make_transacted(const StepSpec& spec, const Config& config, BuildContext& c
       continue;
     }
     if (!children) return Step();
-    return Step(std::make_unique<Transacted>(entry.propagation, std::move(children)));
+    const auto batch = static_cast<size_t>(config.integer("batch"));
+    const bool joins = entry.propagation == Propagation::required ||
+                       entry.propagation == Propagation::requires_new;
+    if (batch > 1 && (!joins || !children->takes_batches()))
+      context.diagnostics().error(
+          "E0506", config.where("batch"), "these steps cannot share a transaction in batches",
+          "batch is for steps of the transaction only: sql, outbox, idempotentConsumer, and steps "
+          "that only change the message");
+    return Step(std::make_unique<Transacted>(entry.propagation, batch, std::move(children)));
   }
   context.diagnostics().error("E0502", config.where("ref"),
                               "no transaction policy '" + std::string(ref) + "'",

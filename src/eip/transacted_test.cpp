@@ -68,6 +68,64 @@ TEST_F(Transacted, GivesEachExchangeOfABatchItsOwnUnit) {
   EXPECT_TRUE(batch[2].running());
 }
 
+TEST_F(Transacted, ABatchSharesOneUnitWhenTheRouteAsksForIt) {
+  Batch batch;
+  for (const char* body : {"a", "b", "c"}) batch.push_back(exchange_of(body));
+  run(block({use_database()}).set("batch", "2"), batch);
+  EXPECT_EQ(notes, (Notes{"begin", "commit", "begin", "commit"}));
+  for (const Exchange& exchange : batch) EXPECT_FALSE(exchange.unit);
+}
+
+TEST_F(Transacted, ABatchThatFailsIsTriedOneByOneSoThatTheBadOneCostsOnlyItself) {
+  Batch batch;
+  for (const char* body : {"a", "bad", "c"}) batch.push_back(exchange_of(body));
+  run(block({use_database(), append("+"), call([](Exchange& e) {
+               if (e.message.body == Value("bad+")) e.fail(Error(ErrorKind::data, "bad"));
+             })})
+          .set("batch", "10"),
+      batch);
+  EXPECT_EQ(notes, (Notes{"begin", "rollback", "begin", "commit", "begin", "rollback", "begin",
+                          "commit"}));
+  EXPECT_TRUE(batch[0].running());
+  EXPECT_EQ(batch[0].message.body, Value("a+"));
+  EXPECT_TRUE(batch[1].failed());
+  EXPECT_TRUE(batch[2].running());
+}
+
+TEST_F(Transacted, AfterAFailureInABatchLaterMessagesOfTheKeyWait) {
+  Batch batch;
+  for (const char* body : {"bad", "b", "c", "d"}) batch.push_back(exchange_of(body));
+  batch[0].key = batch[2].key = batch[3].key = "k";
+  run(block({use_database(), call([](Exchange& e) {
+               if (e.message.body == Value("bad")) e.fail(Error(ErrorKind::data, "bad"));
+             })})
+          .set("batch", "3"),
+      batch);
+  EXPECT_EQ(batch[0].error->kind, ErrorKind::data);
+  EXPECT_TRUE(batch[1].running());
+  ASSERT_TRUE(batch[2].failed() && batch[3].failed());
+  EXPECT_EQ(batch[2].error->kind, ErrorKind::cancelled);
+  EXPECT_EQ(batch[3].error->kind, ErrorKind::cancelled) << "also in the next part of the batch";
+}
+
+TEST_F(Transacted, AnUnknownCommitOfABatchIsNotTriedAgainHere) {
+  Batch batch;
+  for (const char* body : {"a", "b"}) batch.push_back(exchange_of(body));
+  run(block({use_database(Error(ErrorKind::not_connected, "gone"))}).set("batch", "2"), batch);
+  EXPECT_EQ(notes, (Notes{"begin", "commit"}));
+  EXPECT_TRUE(batch[0].failed() && batch[1].failed());
+}
+
+TEST_F(Transacted, StepsWithOtherEffectsCannotShareATransaction) {
+  NotingProducer http;
+  harness.producers["http:x"] = &http;
+  StepSpec send = step("to");
+  send.set("uri", "http:x");
+  harness.make_step(block({use_database(), send}).set("batch", "2"));
+  ASSERT_EQ(harness.problems.items().size(), 1u);
+  EXPECT_EQ(harness.problems.items().front().code, "E0506");
+}
+
 TEST_F(Transacted, FailsWhenTheCommitFails) {
   const Exchange out =
       run(block({use_database(Error(ErrorKind::transient, "serialization"))}), exchange_of("x"));

@@ -1,5 +1,7 @@
 #include "engine/route_loop.hpp"
 
+#include <set>
+
 namespace drom {
 namespace {
 
@@ -123,7 +125,17 @@ async<> RouteLoop::run_together(Batch batch) {
   co_await runner_.run_batch(batch);
   std::vector<Receipt> receipts;
   receipts.reserve(batch.size());
-  for (Exchange& exchange : batch) receipts.push_back(receipt_of(std::move(exchange)));
+  // After one that stays undone, later exchanges of its key must come again behind it.
+  std::set<std::string> undone;
+  for (Exchange& exchange : batch) {
+    Receipt receipt = receipt_of(std::move(exchange));
+    const std::string& key = receipt.exchange.key;
+    if (traits_.keyed && !key.empty()) {
+      if (undone.contains(key)) receipt.outcome = Outcome::released;
+      if (receipt.outcome != Outcome::done) undone.insert(key);
+    }
+    receipts.push_back(std::move(receipt));
+  }
   co_await settle(std::move(receipts));
 }
 

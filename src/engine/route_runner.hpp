@@ -19,8 +19,9 @@ class RouteRunner final : public RouteEntry {
   std::string_view route_id() const override { return id_; }
   const std::string& id() const { return id_; }
   RouteCounters& counters() { return counters_; }
-  // May a whole polled batch walk through together? Only when no step waits.
-  bool batchwise() const { return pipeline_->plain(); }
+  // May a whole polled batch walk through together? Only when no step has effects of its own, or
+  // those that have some ask for batches (transacted with `batch`).
+  bool batchwise() const { return pipeline_->takes_batches(); }
 
   // Runs the batch to its end, error handling included.
   async<> run_batch(Batch& batch);

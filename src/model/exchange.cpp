@@ -1,5 +1,7 @@
 #include "drom/model/exchange.hpp"
 
+#include <algorithm>
+
 namespace drom {
 
 Exchange Exchange::copy() const {
@@ -24,6 +26,12 @@ void Exchange::catch_error() {
   caught = std::move(error);
   flow = Flow::running;
   error_exhausted = false;
+}
+
+bool shares_a_unit(const Batch& batch) {
+  if (batch.size() < 2 || !batch.front().unit) return false;
+  return std::ranges::all_of(
+      batch, [&](const Exchange& exchange) { return exchange.unit == batch.front().unit; });
 }
 
 }  // namespace drom

@@ -1,5 +1,7 @@
 #include "drom/rt/unit_of_work.hpp"
 
+#include "rt/failpoint.hpp"
+
 namespace drom {
 
 Result<TransactionResource*> UnitOfWork::joined(const void* source, const std::string& name) const {
@@ -29,12 +31,21 @@ async<Result<void>> UnitOfWork::commit() {
   DROM_ASSERT(!rollback_only_);
   if (resource_) {
     const std::unique_ptr<TransactionResource> resource = std::move(resource_);
-    Result<void> committed = co_await resource->commit();
+    Result<void> committed;
+    if (failpoint("uow.before_commit")) {
+      co_await resource->rollback();
+      committed = failpoint_error("uow.before_commit");
+    } else {
+      committed = co_await resource->commit();
+    }
+    if (committed && failpoint("uow.after_commit"))
+      committed = Error(ErrorKind::not_connected, "whether the work was committed is unknown");
     if (!committed) {
       deferred_.clear();
       co_return committed;
     }
   }
+  committed_ = true;
   for (const auto& callback : after_commit_) callback();
   after_commit_.clear();
   Result<void> out;
@@ -43,7 +54,12 @@ async<Result<void>> UnitOfWork::commit() {
   const std::vector<std::unique_ptr<DeferredAction>> actions = std::move(deferred_);
   deferred_.clear();
   for (const auto& action : actions) {
+    if (failpoint("deferred.before")) {
+      out = failpoint_error("deferred.before");
+      continue;
+    }
     Result<void> sent = co_await action->run();
+    if (sent && failpoint("deferred.after")) sent = failpoint_error("deferred.after");
     if (!sent && out.ok()) out = std::move(sent);
   }
   co_return out;

@@ -8,6 +8,12 @@
 #include "drom/spi/registry.hpp"
 
 namespace drom {
+
+async<Result<std::vector<bool>>> IdempotentRepository::add_all(std::string,
+                                                               std::vector<std::string>, Batch&) {
+  co_return Error(ErrorKind::bug, "this repository does not take batches");
+}
+
 namespace {
 
 // Claimed keys belong to exchanges that are on their way and are never evicted: forgetting one

@@ -1,5 +1,7 @@
 #include "drom/spi/processor.hpp"
 
+#include <algorithm>
+
 namespace drom {
 namespace {
 
@@ -67,6 +69,11 @@ class FunctionProcessor final : public Processor {
 
 Pipeline::Pipeline(std::vector<Step> steps) : steps_(std::move(steps)) {
   for (const Step& step : steps_) plain_ = plain_ && step.plain != nullptr;
+}
+
+bool Pipeline::takes_batches() const {
+  return std::ranges::all_of(
+      steps_, [](const Step& step) { return step.plain || step.waiting->takes_batches(); });
 }
 
 void Pipeline::run_plain(Batch& batch, Scope& scope) {

@@ -1,11 +1,18 @@
 #include "sql/sql_idempotent_repository.hpp"
 
+#include <algorithm>
+#include <numeric>
+
 #include "drom/rt/unit_of_work.hpp"
 #include "drom/spi/build_context.hpp"
+#include "rt/task_group.hpp"
 #include "sql/data_source.hpp"
+#include "sql/inbox_janitor.hpp"
 
 namespace drom {
 namespace {
+
+constexpr milliseconds kStopLimit{5000};
 
 bool is_table_name(std::string_view text) {
   if (text.empty() || text.size() > 63 || (text.front() >= '0' && text.front() <= '9'))
@@ -33,6 +40,27 @@ class SqlIdempotentRepository final : public IdempotentRepository {
     Result<sql::Rows> rows = co_await sql::execute(exchange, database_, insert_, std::move(params));
     if (!rows) co_return std::move(rows.error());
     co_return rows->affected == 1;
+  }
+
+  bool transactional() const override { return true; }
+
+  // In the order of the keys: two batches with the same keys wait for each other, but never in a
+  // circle.
+  async<Result<std::vector<bool>>> add_all(std::string consumer, std::vector<std::string> keys,
+                                           Batch& exchanges) override {
+    std::vector<size_t> order(keys.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::ranges::sort(order, {},
+                      [&](size_t i) { return std::pair<std::string_view, size_t>(keys[i], i); });
+    std::vector<sql::Command> commands;
+    commands.reserve(keys.size());
+    for (const size_t i : order) commands.push_back({insert_, parameters(consumer, keys[i])});
+    Result<std::vector<sql::Rows>> results =
+        co_await sql::execute_all(exchanges.front(), database_, std::move(commands));
+    if (!results) co_return std::move(results.error());
+    std::vector<bool> out(keys.size());
+    for (size_t i = 0; i < order.size(); ++i) out[order[i]] = (*results)[i].affected == 1;
+    co_return out;
   }
 
   async<Result<void>> confirm(std::string_view, std::string_view, Exchange&) override {
@@ -95,13 +123,42 @@ ConfigSpec bean_spec() {
   create.type = OptionType::boolean;
   create.doc = "Whether the table is created when it does not exist.";
   create.fallback = "true";
-  spec.options = {std::move(source), std::move(table), std::move(create)};
+  OptionSpec retention;
+  retention.name = "retention";
+  retention.type = OptionType::duration;
+  retention.doc =
+      "How long keys are kept. A message that comes again later, also one that a person replays, "
+      "has its effect again. 0 keeps them for ever.";
+  retention.fallback = "30d";
+  retention.minimum = 0;
+  spec.options = {std::move(source), std::move(table), std::move(create), std::move(retention)};
   spec.example =
       "- beans:\n"
       "    - name: inbox\n"
       "      type: drom.sqlIdempotentRepository\n"
       "      properties: {dataSource: \"#orders\"}\n";
   return spec;
+}
+
+// Deletes old keys while the engine runs.
+void keep_short(const std::string& name, sql::Database& database, const std::string& table,
+                milliseconds retention, BuildContext& context) {
+  struct Work {
+    InboxJanitor janitor;
+    TaskGroup tasks;
+  };
+  const auto work = std::make_shared<Work>(
+      InboxJanitor(database, context.clock(), context.log(), table, retention),
+      TaskGroup(context.io(), context.clock(), context.log()));
+  context.on_start("retention of inbox " + name, [work, name]() -> async<Result<void>> {
+    work->tasks.spawn("retention of inbox " + name, work->janitor.run());
+    co_return Result<void>();
+  });
+  context.on_stop("retention of inbox " + name, [work]() -> async<> {
+    work->janitor.stop();
+    co_await work->tasks.wait(kStopLimit);
+    work->tasks.cancel();
+  });
 }
 
 Result<void> make_bean(const std::string& name, const Config& config, BuildContext& context) {
@@ -119,6 +176,8 @@ Result<void> make_bean(const std::string& name, const Config& config, BuildConte
   if (config.flag("createTable"))
     context.on_start("inbox " + name,
                      [source = *database, table] { return prepare_inbox(*source, table); });
+  const milliseconds retention = config.duration("retention");
+  if (retention.count() > 0) keep_short(name, **database, table, retention, context);
   return {};
 }
 
@@ -126,11 +185,14 @@ Result<void> make_bean(const std::string& name, const Config& config, BuildConte
 
 std::string inbox_ddl(sql::Dialect dialect, const std::string& table) {
   const bool postgres = dialect == sql::Dialect::postgres;
+  const std::string index_name = table.substr(table.find('.') + 1);
   return "CREATE TABLE IF NOT EXISTS " + table +
          " (\n  consumer text NOT NULL,\n  message_id text NOT NULL,\n  created_at " +
          (postgres ? "timestamptz NOT NULL DEFAULT now()"
                    : "text NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))") +
-         ",\n  PRIMARY KEY (consumer, message_id)\n)" + (postgres ? "" : " WITHOUT ROWID") + ";\n";
+         ",\n  PRIMARY KEY (consumer, message_id)\n)" + (postgres ? "" : " WITHOUT ROWID") +
+         ";\nCREATE INDEX IF NOT EXISTS " + index_name + "_created ON " + table +
+         " (created_at);\n";
 }
 
 async<Result<void>> prepare_inbox(sql::Database& database, std::string table) {

@@ -2,6 +2,7 @@
 
 #include <boost/asio/co_spawn.hpp>
 
+#include "sql/inbox_janitor.hpp"
 #include "support/sql_fixture.hpp"
 
 namespace drom {
@@ -107,6 +108,35 @@ TEST_P(SqlInbox, ASecondDeliveryWaitsForTheFirstAndIsADuplicate) {
   ASSERT_TRUE(until([&] { return other.has_value(); }));
   EXPECT_FALSE(*other);
   harness.run(second.rollback());
+}
+
+TEST_P(SqlInbox, ABatchOfKeysIsAddedInOneGoAndKnowsItsDuplicates) {
+  EXPECT_TRUE(add("c", "old"));
+  UnitOfWork unit;
+  Batch batch(5);
+  for (Exchange& exchange : batch) exchange.unit = &unit;
+  std::vector<std::string> keys{"z", "old", "a", "z", "b"};
+  const Result<std::vector<bool>> fresh =
+      harness.run(repository->add_all("c", std::move(keys), batch));
+  ASSERT_TRUE(fresh.ok()) << fresh.error().message();
+  EXPECT_EQ(*fresh, (std::vector<bool>{true, false, true, false, true}));
+  EXPECT_TRUE(harness.run(unit.commit()).ok());
+  EXPECT_EQ(number("SELECT count(*) FROM drom_inbox"), 4);
+}
+
+TEST_P(SqlInbox, OldKeysAreDeletedAChunkAtATime) {
+  run(GetParam() == sql::Dialect::sqlite
+          ? "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1500) "
+            "INSERT INTO drom_inbox SELECT 'c', 'old' || i, '2020-01-01T00:00:00.000Z' FROM n"
+          : "INSERT INTO drom_inbox SELECT 'c', 'old' || i, timestamptz '2020-01-01' "
+            "FROM generate_series(1, 1500) AS i");
+  EXPECT_TRUE(add("c", "new"));
+  InboxJanitor janitor(*database, *clock, harness.captured, "drom_inbox", std::chrono::hours(24));
+  EXPECT_TRUE(*harness.run(janitor.purge())) << "there is more";
+  EXPECT_EQ(number("SELECT count(*) FROM drom_inbox"), 501);
+  EXPECT_FALSE(*harness.run(janitor.purge()));
+  EXPECT_EQ(number("SELECT count(*) FROM drom_inbox"), 1);
+  EXPECT_FALSE(add("c", "new"));
 }
 
 TEST_P(SqlInbox, PreparingTwiceIsHarmless) {

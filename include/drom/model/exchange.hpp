@@ -81,4 +81,7 @@ class Exchange {
 // The exchanges that walk through a step together.
 using Batch = std::vector<Exchange>;
 
+// Several exchanges of one unit of work: they share their fate, so they may share their trips.
+bool shares_a_unit(const Batch& batch);
+
 }  // namespace drom

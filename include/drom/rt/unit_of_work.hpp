@@ -48,6 +48,8 @@ class UnitOfWork {
   // Commits and runs the deferred sends in order, or rolls back and drops them. A deferred send
   // that fails after the commit is reported as the result; the commit stands.
   async<Result<void>> commit();
+  // After commit(): the database (if one has joined) has committed, whatever became of the sends.
+  bool committed() const { return committed_; }
   async<> rollback();
 
   // Run after a commit or after a rollback: caches that may only learn what the database knows.
@@ -60,6 +62,7 @@ class UnitOfWork {
   std::vector<std::unique_ptr<DeferredAction>> deferred_;
   std::vector<std::function<void()>> after_commit_;
   bool rollback_only_ = false;
+  bool committed_ = false;
 };
 
 }  // namespace drom

@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "drom/base/error.hpp"
 #include "drom/model/exchange.hpp"
@@ -18,6 +19,12 @@ class IdempotentRepository {
   // True: the key is new and now claimed by this exchange. False: seen before.
   virtual async<Result<bool>> add(std::string_view consumer, std::string_view key,
                                   Exchange& exchange) = 0;
+  // The same for exchanges that share a unit of work, in one trip; the answer has their order. Only
+  // for repositories that are transactional().
+  virtual async<Result<std::vector<bool>>> add_all(std::string consumer,
+                                                   std::vector<std::string> keys, Batch& exchanges);
+  // Keys live and die with the unit of work that has added them.
+  virtual bool transactional() const { return false; }
   // The exchange was processed. Repositories in a unit of work have nothing to do.
   virtual async<Result<void>> confirm(std::string_view consumer, std::string_view key,
                                       Exchange& exchange) = 0;

@@ -27,6 +27,9 @@ class AsyncProcessor {
  public:
   virtual ~AsyncProcessor() = default;
   virtual async<> run(Batch& batch, Scope& scope) = 0;
+  // True when run() may get a batch where the route promises one exchange after another, because
+  // nobody can see the difference: all effects belong to the transaction of the exchanges.
+  virtual bool takes_batches() const { return false; }
 };
 
 // One step of a plan: exactly one of the two pointers is set.
@@ -59,6 +62,9 @@ class Pipeline final : public AsyncProcessor {
   explicit Pipeline(std::vector<Step> steps);
   async<> run(Batch& batch, Scope& scope) override;
   bool plain() const { return plain_; }  // no step waits
+  // Every step is plain or takes batches; who gives it a batch gives all one transaction, or none
+  // of the steps has effects.
+  bool takes_batches() const override;
   bool empty() const { return steps_.empty(); }
   std::vector<Step>& steps() { return steps_; }
   // Only when plain(): the same without a coroutine. The error policy is not asked: failed

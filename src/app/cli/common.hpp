@@ -20,6 +20,9 @@ inline constexpr int kUsage = 64;
 inline constexpr int kNoInput = 66;
 inline constexpr int kConfig = 78;
 
+// The whole command `drom`; returns what the process ends with. main() of drom and of drom-chaos.
+int run_program(int argc, char** argv);
+
 struct FileOptions {
   std::vector<std::string> files;    // YAML files or folders
   std::vector<std::string> defines;  // name=value

@@ -8,6 +8,8 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 
+#include "rt/failpoint.hpp"
+
 namespace drom::http {
 namespace {
 
@@ -159,6 +161,10 @@ async<Result<Response>> Connection::exchange(const WireRequest& request, millise
   unanswered_ = true;
   deadline_.in(timeout);
   const ErrorCode written = co_await write(request);
+  if (failpoint("publish.sent_no_ack")) {
+    close();
+    co_return Error(ErrorKind::timeout, "no answer in time");
+  }
   // Also after a failure: a server that refuses a body answers and closes without reading it.
   Result<Response> response = co_await read(request.head_only, body_bytes_max);
   deadline_.off();

@@ -20,6 +20,11 @@ class OutboxEndpoint final : public Endpoint {
     return outbox::make_consumer(services_, options_);
   }
   Result<std::unique_ptr<Producer>> make_producer() override {
+    if (options_.foreign)
+      return Error(
+          ErrorKind::config,
+          "rows of table " + options_.table + " are written by the application that owns it",
+          "format=drom has a table to write to; `to: sql:INSERT ...` writes to any other");
     return outbox::make_producer(services_, options_);
   }
 
@@ -116,14 +121,19 @@ std::vector<OptionSpec> relay_part() {
        .values = {"skip", "park", "block"}},
       {.name = "sentPolicy",
        .type = OptionType::enumeration,
-       .doc = "What happens to delivered rows: mark keeps them as sent for sentRetention, delete "
-              "removes "
-              "them at once and is faster.",
+       .doc =
+           "What happens to delivered rows: mark keeps them as sent for sentRetention, delete "
+           "removes "
+           "them at once and is faster, archive moves them to TABLE_archive. A table that is not "
+           "ours is marked where it has sentColumn or statusColumn, and Debezium's is deleted "
+           "from otherwise.",
        .fallback = "mark",
-       .values = {"mark", "delete"}},
+       .values = {"mark", "delete", "archive"}},
       {.name = "sentRetention",
        .type = OptionType::duration,
-       .doc = "How long rows marked as sent are kept; 0 keeps them for ever.",
+       .doc =
+           "How long rows marked as sent are kept; 0 keeps them for ever, and so does a table that "
+           "is not ours unless the option is given.",
        .fallback = "1d",
        .minimum = 0},
       {.name = "maxInFlight",
@@ -175,7 +185,8 @@ ConfigSpec outbox_spec() {
       "payload). Bodies that are neither text nor bytes are stored as JSON text.";
   spec.syntax = "outbox:name";
   spec.consumes = spec.produces = true;
-  for (auto part : {common_part(), producer_part(), relay_part()})
+  for (auto part : {common_part(), outbox::format_options(), producer_part(), relay_part(),
+                    outbox::mapping_options(), outbox::debezium_options()})
     for (OptionSpec& option : part) spec.options.push_back(std::move(option));
   spec.example =
       "- route:\n"
@@ -215,14 +226,31 @@ RelayPolicy relay_policy(const Config& config) {
   return policy;
 }
 
-Result<std::unique_ptr<Endpoint>> make_outbox(const Config& config, BuildContext& context) {
-  Result<std::string> table = config.given("table") ? outbox::checked_table(config.text("table"))
-                                                    : outbox::default_table(config.text("name"));
-  if (!table) return std::move(table.error());
-  Result<sql::Database*> database =
-      sql::find_data_source(context.registry(), config.text("dataSource"));
-  if (!database) return std::move(database.error());
+Result<outbox::SentPolicy> sent_policy(const Config& config,
+                                       const std::optional<outbox::ForeignTable>& foreign) {
+  using outbox::SentPolicy;
+  const std::string& text = config.text("sentPolicy");
+  if (text == "delete") return SentPolicy::remove;
+  if (text == "archive") return SentPolicy::archive;
+  if (!foreign || foreign->shape.marks()) return SentPolicy::mark;
+  if (foreign->shape.format == outbox::TableFormat::debezium && !config.given("sentPolicy"))
+    return SentPolicy::remove;
+  return Error(
+      ErrorKind::config,
+      "nothing tells a sent row of table " + foreign->shape.table + " from one that is due",
+      "name sentColumn or statusColumn, or set sentPolicy to delete or archive");
+}
 
+}  // namespace
+
+namespace outbox {
+
+ConfigSpec endpoint_spec() { return outbox_spec(); }
+
+Result<OutboxOptions> read_options(const Config& config) {
+  Result<std::string> table = config.given("table") ? checked_table(config.text("table"))
+                                                    : default_table(config.text("name"));
+  if (!table) return std::move(table.error());
   OutboxOptions options;
   options.uri = "outbox:" + config.text("name");
   options.table = std::move(*table);
@@ -233,14 +261,34 @@ Result<std::unique_ptr<Endpoint>> make_outbox(const Config& config, BuildContext
   options.delay = config.expression("delay");
   options.headers = config.list("headers");
   options.policy = relay_policy(config);
-  options.sent =
-      config.text("sentPolicy") == "delete" ? outbox::SentPolicy::remove : outbox::SentPolicy::mark;
+  Result<std::optional<ForeignTable>> foreign = foreign_table(config, options.table);
+  if (!foreign) return std::move(foreign.error());
+  options.foreign = std::move(*foreign);
+  Result<SentPolicy> sent = sent_policy(config, options.foreign);
+  if (!sent) return std::move(sent.error());
+  options.sent = *sent;
   options.retention = config.duration("sentRetention");
-  if (options.sent == outbox::SentPolicy::mark && options.retention.count() > 0)
-    options.policy.purge_max = 5000;
+  if (options.foreign && !config.given("sentRetention")) options.retention = milliseconds(0);
+  if (options.sent == SentPolicy::mark && options.retention.count() > 0)
+    options.policy.purge_max = 2000;
   options.in_flight_max = static_cast<size_t>(config.integer("maxInFlight"));
-  OutboxServices services{**database, context.io(), context.clock(), context.log(), context.rng()};
-  return std::unique_ptr<Endpoint>(std::make_unique<OutboxEndpoint>(services, std::move(options)));
+  return options;
+}
+
+}  // namespace outbox
+
+namespace {
+
+Result<std::unique_ptr<Endpoint>> make_outbox(const Config& config, BuildContext& context) {
+  Result<OutboxOptions> options = outbox::read_options(config);
+  if (!options) return std::move(options.error());
+  Result<sql::Database*> database =
+      sql::find_data_source(context.registry(), config.text("dataSource"));
+  if (!database) return std::move(database.error());
+  OutboxBoard& board = context.shared<OutboxBoard>([] { return std::make_shared<OutboxBoard>(); });
+  OutboxServices services{**database,    context.io(),  context.clock(),
+                          context.log(), context.rng(), &board};
+  return std::unique_ptr<Endpoint>(std::make_unique<OutboxEndpoint>(services, std::move(*options)));
 }
 
 }  // namespace

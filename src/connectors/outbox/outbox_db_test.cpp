@@ -431,7 +431,10 @@ TEST_P(OutboxDb, AParkedRowHoldsItsKeyUntilSomebodyRetriesIt) {
   EXPECT_EQ(bodies(), std::vector<std::string>{"other"});
   EXPECT_EQ(in_state("parked"), 1);
   healed = true;
-  EXPECT_EQ(*harness.run(retry(*database, "outbox_x", {1})), 1);
+  const Selection first{.ids = {1}};
+  const Result<Changed> retried =
+      harness.run(change(*database, *clock, own_shape("outbox_x"), Action::retry, first));
+  EXPECT_EQ(retried->rows, 1);
   ASSERT_TRUE(wait_for(3));
   EXPECT_EQ(bodies(), (std::vector<std::string>{"other", "bad", "good"}));
 }
@@ -685,45 +688,6 @@ TEST_P(OutboxDb, ARowThatBecomesVisibleLateIsNotSkipped) {  // C01
 }
 
 // --- operators ----------------------------------------------------------------------------------
-
-TEST_P(OutboxDb, StatusListShowRetryAndDiscardTellAndDoWhatTheySay) {
-  options.policy.attempts_max = 1;
-  for (const char* body : {"a", "b", "c", "d", "e"}) send(body, body);
-  run("UPDATE outbox_x SET status = 'dead', last_error = 'x' WHERE id IN (1, 2, 3)");
-  run("UPDATE outbox_x SET available_at = '2999-01-01T00:00:00Z' WHERE id = 4");
-  Result<Status> before = harness.run(status(*database, "outbox_x"));
-  ASSERT_TRUE(before.ok()) << before.error().message();
-  EXPECT_EQ(before->dead, 3);
-  EXPECT_EQ(before->due, 1);
-  EXPECT_EQ(before->waiting, 1);
-  ASSERT_TRUE(before->oldest_due);
-  EXPECT_LT(*before->oldest_due, seconds(60));
-  EXPECT_TRUE(before->relays.empty());
-
-  ListFilter filter;
-  filter.state = "dead";
-  filter.limit = 2;
-  Result<std::vector<Object>> dead = harness.run(list(*database, "outbox_x", filter));
-  ASSERT_TRUE(dead.ok()) << dead.error().message();
-  ASSERT_EQ(dead->size(), 2u);
-  EXPECT_EQ(*(*dead)[0].find("id"), Value(1));
-  Result<Object> one = harness.run(show(*database, "outbox_x", 2));
-  ASSERT_TRUE(one.ok()) << one.error().message();
-  EXPECT_EQ(*one->find("payload"), Value("b"));
-  EXPECT_FALSE(harness.run(show(*database, "outbox_x", 99)).ok());
-
-  EXPECT_EQ(*harness.run(discard(*database, "outbox_x", {3, 99})), 1);
-  EXPECT_EQ(*harness.run(retry_all_dead(*database, "outbox_x")), 2);
-  start();
-  ASSERT_TRUE(wait_for(3));
-  EXPECT_TRUE(until([&] { return in_state("sent") == 3; }));
-  EXPECT_EQ(*harness.run(discard(*database, "outbox_x", {1})), 0) << "sent rows are history";
-  Result<Status> after = harness.run(status(*database, "outbox_x"));
-  EXPECT_EQ(after->sent, 3);
-  ASSERT_EQ(after->relays.size(), 1u);
-  EXPECT_EQ(after->relays[0].buckets, 64);
-  ASSERT_TRUE(harness.run(init(*database, "outbox_x")).ok()) << "init twice is harmless";
-}
 
 TEST_P(OutboxDb, EveryRowIsInExactlyOneState) {  // C10
   for (int i = 0; i < 30; ++i) send("b" + std::to_string(i), "k" + std::to_string(i % 5));

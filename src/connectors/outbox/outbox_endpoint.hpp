@@ -4,11 +4,13 @@
 #include <memory>
 #include <string>
 
+#include "connectors/outbox/foreign_table.hpp"
 #include "connectors/outbox/outbox_message.hpp"
 #include "connectors/outbox/outbox_sql.hpp"
 #include "drom/spi/build_context.hpp"
 #include "drom/spi/endpoint.hpp"
 #include "machines/outbox_relay.hpp"
+#include "observe/outbox_stats.hpp"
 
 namespace drom::outbox {
 
@@ -16,6 +18,7 @@ struct OutboxOptions {
   std::string uri;
   std::string table;
   bool create_table = true;
+  std::optional<ForeignTable> foreign;  // the table is not ours
   // Producer.
   ExpressionPtr key;  // null: Exchange::key
   ExpressionPtr type;
@@ -29,6 +32,15 @@ struct OutboxOptions {
   size_t in_flight_max = 64;
 };
 
+// The shape to be resolved against the real table.
+inline TableShape shape_of(const OutboxOptions& options) {
+  return options.foreign ? options.foreign->shape : own_shape(options.table);
+}
+
+// The options of `outbox:` endpoints, for the engine and for programs that work on the same tables.
+ConfigSpec endpoint_spec();
+Result<OutboxOptions> read_options(const Config& config);
+
 // What the shard offers to both ends; they all outlive the endpoint.
 struct OutboxServices {
   sql::Database& database;
@@ -36,6 +48,7 @@ struct OutboxServices {
   Clock& clock;
   Log& log;
   Rng& rng;
+  OutboxBoard* board = nullptr;  // where relays tell what they are doing
 };
 
 std::unique_ptr<Producer> make_producer(const OutboxServices& services,

@@ -25,7 +25,7 @@ class OutboxProducer final : public Producer {
         options_(options),
         filter_(options.headers),
         channel_(wake_channel(options.table)),
-        insert_(make_statements(database_.dialect(), options.table, options.sent).insert) {}
+        insert_(make_statements(database_.dialect(), options.table, SentPolicy::mark).insert) {}
 
   async<Result<void>> open() override {
     if (prepared_) co_return Result<void>();
@@ -35,6 +35,7 @@ class OutboxProducer final : public Producer {
     co_return prepared;
   }
 
+  bool takes_batches() const override { return true; }
   async<> run(Batch& batch, Scope& scope) override {
     if (!prepared_) {  // the database was away when the route started
       Result<void> opened = co_await open();

@@ -19,35 +19,8 @@ bool is_identifier(std::string_view text) {
   return true;
 }
 
-// Replaces every {word} that `pairs` names.
-std::string fill(std::string text,
-                 std::initializer_list<std::pair<std::string_view, std::string>> pairs) {
-  for (const auto& [word, value] : pairs) {
-    const std::string mark = "{" + std::string(word) + "}";
-    for (size_t at = text.find(mark); at != std::string::npos;
-         at = text.find(mark, at + value.size()))
-      text.replace(at, mark.size(), value);
-  }
-  return text;
-}
-
 std::string index_name(std::string_view table) {
   return std::string(table.substr(table.rfind('.') + 1));
-}
-
-// `parameter` in milliseconds from now; null when it is null.
-std::string after(Dialect dialect, std::string_view parameter) {
-  if (dialect == Dialect::postgres)
-    return "(now() + " + std::string(parameter) + "::float8 * interval '1 millisecond')";
-  return "strftime('%Y-%m-%dT%H:%M:%fZ', 'now', (" + std::string(parameter) +
-         " / 1000.0) || ' seconds')";
-}
-
-std::string in_texts(Dialect dialect, std::string_view parameter) {
-  return dialect == Dialect::postgres
-             ? "(SELECT x FROM jsonb_array_elements_text(" + std::string(parameter) +
-                   "::text::jsonb) AS x)"
-             : "(SELECT value FROM json_each(" + std::string(parameter) + "))";
 }
 
 std::string text_cast(Dialect dialect) { return dialect == Dialect::postgres ? "::text" : ""; }
@@ -86,26 +59,11 @@ SET status = m.status, attempts = m.attempts, last_error = m.error,
 FROM {marks}
 WHERE t.id = m.id AND t.status = 'due' AND EXISTS (SELECT 1 FROM drom_lease AS l
   WHERE l.resource = $2{text} AND l.bucket = t.bucket AND l.owner = $3{text} AND l.token = m.token))";
-  if (dialect == Dialect::postgres)
-    return fill(text,
-                {{"table", table},
-                 {"retry_at", after(dialect, "m.delay")},
-                 {"never", "'infinity'::timestamptz"},
-                 {"marks",
-                  "jsonb_to_recordset($1::text::jsonb) AS m(id bigint, token bigint, status text, "
-                  "attempts integer, delay float8, error text)"},
-                 {"text", "::text"}});
-  return fill(
-      text, {{"table", table},
-             {"retry_at", after(dialect, "m.delay")},
-             {"never", "'9999-12-31T23:59:59.999Z'"},
-             {"marks",
-              "(SELECT json_extract(value, '$.id') AS id, json_extract(value, '$.token') AS token, "
-              "json_extract(value, '$.status') AS status, "
-              "json_extract(value, '$.attempts') AS attempts, "
-              "json_extract(value, '$.delay') AS delay, json_extract(value, '$.error') AS error "
-              "FROM json_each($1)) AS m"},
-             {"text", ""}});
+  return fill(text, {{"table", table},
+                     {"retry_at", time_after(dialect, "m.delay")},
+                     {"never", time_never(dialect)},
+                     {"marks", failed_marks_table(dialect)},
+                     {"text", text_cast(dialect)}});
 }
 
 // Every change of hands raises the token of the bucket, so that a late owner can be told apart.
@@ -128,7 +86,7 @@ RETURNING bucket, token)";
   return fill(
       text, {{"all", postgres ? "generate_series(0, " + std::to_string(kLeaseBuckets - 1) + ") AS b"
                               : "(SELECT value AS b FROM json_each('[" + buckets + "]'))"},
-             {"expires", after(dialect, "$3")},
+             {"expires", time_after(dialect, "$3")},
              {"o_past", is_past(dialect, "o.expires_at")},
              {"l_past", is_past(dialect, "l.expires_at")},
              {"greatest", postgres ? "greatest" : "max"},
@@ -146,8 +104,8 @@ void add_lease_statements(Dialect dialect, Statements& out) {
       R"(INSERT INTO drom_lease (resource, bucket, owner, token, expires_at)
 VALUES ($1{text} || '@' || $2{text}, -1, $2{text}, 0, {expires})
 ON CONFLICT (resource, bucket) DO UPDATE SET expires_at = excluded.expires_at)",
-      {{"text", text}, {"expires", after(dialect, "$3")}});
-  out.renew = "UPDATE drom_lease SET expires_at = " + after(dialect, "$3") + mine +
+      {{"text", text}, {"expires", time_after(dialect, "$3")}});
+  out.renew = "UPDATE drom_lease SET expires_at = " + time_after(dialect, "$3") + mine +
               " RETURNING bucket, token";
   out.claim = claim_statement(dialect);
   out.count_relays =
@@ -162,6 +120,26 @@ ON CONFLICT (resource, bucket) DO UPDATE SET expires_at = excluded.expires_at)",
   if (dialect == Dialect::postgres)
     out.lock_lease = "SELECT bucket FROM drom_lease" + mine + " ORDER BY bucket FOR SHARE";
 }
+
+constexpr std::string_view kSqliteLease = R"(CREATE TABLE IF NOT EXISTS drom_lease (
+  resource TEXT NOT NULL,
+  bucket INTEGER NOT NULL,
+  owner TEXT NOT NULL,
+  token INTEGER NOT NULL,
+  expires_at TEXT NOT NULL,
+  PRIMARY KEY (resource, bucket)
+);
+)";
+
+constexpr std::string_view kPostgresLease = R"(CREATE TABLE IF NOT EXISTS drom_lease (
+  resource text NOT NULL,
+  bucket integer NOT NULL,
+  owner text NOT NULL,
+  token bigint NOT NULL,
+  expires_at timestamptz NOT NULL,
+  PRIMARY KEY (resource, bucket)
+) WITH (fillfactor = 50);
+)";
 
 constexpr std::string_view kSqliteDdl = R"(CREATE TABLE IF NOT EXISTS {table} (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -185,14 +163,6 @@ constexpr std::string_view kSqliteDdl = R"(CREATE TABLE IF NOT EXISTS {table} (
 );
 CREATE INDEX IF NOT EXISTS {index}_due ON {table} (id) WHERE status = 'due';
 CREATE INDEX IF NOT EXISTS {index}_wait ON {table} (key, id) WHERE next_attempt_at IS NOT NULL;
-CREATE TABLE IF NOT EXISTS drom_lease (
-  resource TEXT NOT NULL,
-  bucket INTEGER NOT NULL,
-  owner TEXT NOT NULL,
-  token INTEGER NOT NULL,
-  expires_at TEXT NOT NULL,
-  PRIMARY KEY (resource, bucket)
-);
 )";
 
 constexpr std::string_view kPostgresDdl = R"(CREATE TABLE IF NOT EXISTS {table} (
@@ -215,14 +185,6 @@ constexpr std::string_view kPostgresDdl = R"(CREATE TABLE IF NOT EXISTS {table} 
 );
 CREATE INDEX IF NOT EXISTS {index}_due ON {table} (id) WHERE status = 'due';
 CREATE INDEX IF NOT EXISTS {index}_wait ON {table} (key, id) WHERE next_attempt_at IS NOT NULL;
-CREATE TABLE IF NOT EXISTS drom_lease (
-  resource text NOT NULL,
-  bucket integer NOT NULL,
-  owner text NOT NULL,
-  token bigint NOT NULL,
-  expires_at timestamptz NOT NULL,
-  PRIMARY KEY (resource, bucket)
-) WITH (fillfactor = 50);
 )";
 
 std::string new_uuid(Dialect dialect) {
@@ -233,6 +195,17 @@ std::string new_uuid(Dialect dialect) {
 }
 
 }  // namespace
+
+std::string fill(std::string text,
+                 std::initializer_list<std::pair<std::string_view, std::string>> pairs) {
+  for (const auto& [word, value] : pairs) {
+    const std::string mark = "{" + std::string(word) + "}";
+    for (size_t at = text.find(mark); at != std::string::npos;
+         at = text.find(mark, at + value.size()))
+      text.replace(at, mark.size(), value);
+  }
+  return text;
+}
 
 Result<std::string> checked_table(std::string_view table) {
   const size_t dot = table.find('.');
@@ -254,7 +227,12 @@ std::string outbox_ddl(Dialect dialect, std::string_view table) {
               {{"table", std::string(table)},
                {"index", index_name(table)},
                {"uuid", new_uuid(dialect)},
-               {"now", time_now(dialect)}});
+               {"now", time_now(dialect)}}) +
+         lease_ddl(dialect);
+}
+
+std::string lease_ddl(Dialect dialect) {
+  return std::string(dialect == Dialect::postgres ? kPostgresLease : kSqliteLease);
 }
 
 std::string wake_channel(std::string_view table) { return "outbox:" + std::string(table); }
@@ -274,6 +252,35 @@ std::string in_ids(Dialect dialect, std::string_view column, std::string_view pa
   const std::string c(column), p(parameter);
   if (dialect == Dialect::postgres) return "(" + c + " = ANY(" + p + "::text::bigint[]))";
   return "(" + c + " IN (SELECT value FROM json_each(" + p + ")))";
+}
+
+std::string in_texts(Dialect dialect, std::string_view parameter) {
+  return dialect == Dialect::postgres
+             ? "(SELECT x FROM jsonb_array_elements_text(" + std::string(parameter) +
+                   "::text::jsonb) AS x)"
+             : "(SELECT value FROM json_each(" + std::string(parameter) + "))";
+}
+
+std::string time_after(Dialect dialect, std::string_view parameter) {
+  if (dialect == Dialect::postgres)
+    return "(now() + " + std::string(parameter) + "::float8 * interval '1 millisecond')";
+  return "strftime('%Y-%m-%dT%H:%M:%fZ', 'now', (" + std::string(parameter) +
+         " / 1000.0) || ' seconds')";
+}
+
+std::string time_never(Dialect dialect) {
+  return dialect == Dialect::postgres ? "'infinity'::timestamptz" : "'9999-12-31T23:59:59.999Z'";
+}
+
+std::string failed_marks_table(Dialect dialect) {
+  if (dialect == Dialect::postgres)
+    return "jsonb_to_recordset($1::text::jsonb) AS m(id bigint, token bigint, status text, "
+           "attempts integer, delay float8, error text)";
+  return "(SELECT json_extract(value, '$.id') AS id, json_extract(value, '$.token') AS token, "
+         "json_extract(value, '$.status') AS status, "
+         "json_extract(value, '$.attempts') AS attempts, "
+         "json_extract(value, '$.delay') AS delay, json_extract(value, '$.error') AS error "
+         "FROM json_each($1)) AS m";
 }
 
 std::string time_now(Dialect dialect) {
@@ -301,7 +308,7 @@ VALUES (coalesce($1{text}, {uuid}), $2{text}, $3{text}, $4{text}, $5{bytes}, $6{
        {"text", text},
        {"bytes", postgres ? "::bytea" : ""},
        {"uuid", new_uuid(dialect)},
-       {"available", after(dialect, "$7")}});
+       {"available", time_after(dialect, "$7")}});
   // Without fresh statistics PostgreSQL would collect and sort the whole backlog for every read.
   if (postgres)
     out.before_read =

@@ -5,7 +5,9 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 
+#include "connectors/outbox/table_shape.hpp"
 #include "drom/base/error.hpp"
 #include "drom/sql/database.hpp"
 
@@ -24,8 +26,6 @@ std::string outbox_ddl(sql::Dialect dialect, std::string_view table);
 // The channel of wake-up hints between writers and relays of one table.
 std::string wake_channel(std::string_view table);
 
-enum class SentPolicy : uint8_t { mark, remove };
-
 struct Statements {
   std::string exists;  // $1 table; a row when the table exists
   // $1 event id or null, $2 key, $3 type, $4 payload text, $5 payload bytes, $6 headers JSON,
@@ -36,10 +36,12 @@ struct Statements {
   // $1 busy ids, $2 busy keys, $3 limit, [$4 buckets]. Columns: RowColumn below.
   std::string read_all;
   std::string read_some;
+  std::string copy_sent;    // goes before mark_sent, same parameters; "" where not needed
   std::string mark_sent;    // $1 ids, $2 resource, $3 owner, $4 token
+  std::string end_trouble;  // goes after mark_sent, $1 ids; "" where rows keep their own state
   std::string lock_lease;   // $1 resource, $2 owner; "" where writers exclude each other anyway
   std::string mark_failed;  // $1 JSON list of {id, token, status, attempts, delay, error}, $2, $3
-  std::string purge;        // $1 limit, $2 age in ms
+  std::string purge;        // $1 limit, $2 age in ms; "" where rows do not tell when they were sent
 
   // $1 resource, $2 owner, $3 lease in ms.
   std::string heartbeat;
@@ -53,8 +55,15 @@ struct Statements {
 };
 
 Statements make_statements(sql::Dialect dialect, const std::string& table, SentPolicy sent);
+// For a shape that table_check has resolved.
+Statements make_statements(sql::Dialect dialect, const TableShape& shape, SentPolicy sent);
 
-// The columns of read_all and read_some.
+// Creates drom_lease and drom_trouble, which stand beside a foreign table.
+std::string companion_ddl(sql::Dialect dialect);
+// TABLE_archive, as it stands in statements.
+std::string archive_table(std::string_view sql_table);
+
+// The columns of read_all and read_some, followed by the shape's extras.
 enum RowColumn : size_t {
   kColId,
   kColBucket,
@@ -70,9 +79,19 @@ enum RowColumn : size_t {
 
 // Lists as one bound parameter: JSON for SQLite, an array literal for PostgreSQL.
 std::string id_list(sql::Dialect dialect, const std::vector<int64_t>& ids);
+// Replaces every {word} that `pairs` names.
+std::string fill(std::string text,
+                 std::initializer_list<std::pair<std::string_view, std::string>> pairs);
 // Pieces of SQL that differ; admin statements use them too.
 std::string in_ids(sql::Dialect dialect, std::string_view column, std::string_view parameter);
+std::string in_texts(sql::Dialect dialect, std::string_view parameter);
 std::string time_now(sql::Dialect dialect);
+// `parameter` in milliseconds from now; null when it is null.
+std::string time_after(sql::Dialect dialect, std::string_view parameter);
+// The list of marks of mark_failed as a table `m`; and the time that never comes.
+std::string failed_marks_table(sql::Dialect dialect);
+std::string time_never(sql::Dialect dialect);
+std::string lease_ddl(sql::Dialect dialect);
 std::string is_past(sql::Dialect dialect, std::string_view column);
 
 }  // namespace drom::outbox

@@ -1,8 +1,11 @@
 #include "connectors/outbox/outbox_store.hpp"
 
+#include <algorithm>
 #include <map>
 
+#include "connectors/outbox/relay_lock.hpp"
 #include "drom/base/json.hpp"
+#include "rt/failpoint.hpp"
 
 namespace drom::outbox {
 namespace {
@@ -39,6 +42,26 @@ Error unusable_table(const std::string& table, const Error& cause) {
   return Error(ErrorKind::config,
                "table " + table + " is not an outbox that we can work with: " + cause.what,
                "`drom outbox init` prints the table definition");
+}
+
+bool gives_up(const DataTrip& trip) {
+  return std::ranges::any_of(
+      trip.failed, [](const FailedMark& mark) { return mark.to != FailedMark::To::retry; });
+}
+
+// The failpoint before the trip that wants it to fail, or null.
+const char* failing_before(const DataTrip& trip) {
+  if (trip.read && failpoint("poll.before_fetch")) return "poll.before_fetch";
+  if (gives_up(trip) && failpoint("dlq.before")) return "dlq.before";
+  if (!trip.sent.empty() && failpoint("mark.before_commit")) return "mark.before_commit";
+  return nullptr;
+}
+
+const char* failing_after(const DataTrip& trip) {
+  if (!trip.sent.empty() && failpoint("mark.after_commit")) return "mark.after_commit";
+  if (gives_up(trip) && failpoint("dlq.after")) return "dlq.after";
+  if (trip.read && failpoint("poll.after_fetch")) return "poll.after_fetch";
+  return nullptr;
 }
 
 async<Result<bool>> table_exists(sql::Database& database, const Statements& statements,
@@ -84,11 +107,37 @@ async<Result<void>> prepare_tables(sql::Database& database, std::string table, b
   co_return Result<void>();
 }
 
-OutboxStore::OutboxStore(sql::Database& database, Clock& clock, StoreOptions options)
-    : database_(database),
-      clock_(clock),
-      options_(std::move(options)),
-      statements_(make_statements(database.dialect(), options_.table, options_.sent)) {}
+namespace {
+
+class OutboxStore final : public RelayStore {
+ public:
+  OutboxStore(sql::Database& database, Clock& clock, StoreOptions options)
+      : database_(database),
+        clock_(clock),
+        options_(std::move(options)),
+        statements_(make_statements(database.dialect(), options_.shape, options_.sent)) {}
+
+  async<Result<void>> open() override;
+  bool guarded() const override { return lock_ != nullptr; }
+  void set_lease(milliseconds lease) override { options_.lease = lease; }
+  void close() override { lock_.reset(); }
+  async<LeaseAnswer> lease(LeaseRequest request, Error* failure) override;
+  async<relay::DataAnswer> data(DataTrip trip, Error* failure) override;
+  async<LeaseAnswer> leave(Error* failure) override;
+
+ private:
+  void add_sent_marks(const std::vector<SentMark>& marks, std::vector<sql::Command>& commands,
+                      std::vector<size_t>& counted) const;
+  sql::Command failed_marks(const std::vector<FailedMark>& marks) const;
+  sql::Command read(const ReadRequest& request) const;
+  async<Result<std::vector<sql::Rows>>> run(std::vector<sql::Command> commands);
+
+  sql::Database& database_;
+  Clock& clock_;
+  StoreOptions options_;
+  Statements statements_;
+  std::unique_ptr<RelayLock> lock_;  // SQLite in a file: its holder is the relay
+};
 
 async<Result<void>> OutboxStore::open() {
   if (database_.dialect() != sql::Dialect::sqlite) co_return Result<void>();
@@ -98,7 +147,8 @@ async<Result<void>> OutboxStore::open() {
   if (!rows) co_return std::move(rows.error());
   const std::string file = rows->rows.empty() ? std::string() : rows->rows[0][0].to_text();
   // A database in memory belongs to this process; its leases are enough.
-  if (!file.empty()) lock_ = std::make_unique<RelayLock>(file + "-" + options_.table + ".relay");
+  if (!file.empty())
+    lock_ = std::make_unique<RelayLock>(file + "-" + options_.shape.table + ".relay");
   co_return Result<void>();
 }
 
@@ -116,7 +166,7 @@ async<LeaseAnswer> OutboxStore::lease(LeaseRequest request, Error* failure) {
       co_return answer;
     }
   }
-  const Value resource(options_.table);
+  const Value resource(options_.shape.table);
   const Value owner(options_.owner);
   const Value duration(options_.lease.count());
   std::vector<sql::Command> commands;
@@ -133,7 +183,13 @@ async<LeaseAnswer> OutboxStore::lease(LeaseRequest request, Error* failure) {
     commands.push_back(
         {statements_.claim, {resource, owner, duration, request.claim, lock_ ? 1 : 0}});
   commands.push_back({statements_.count_relays, {resource}});
-  Result<std::vector<sql::Rows>> results = co_await database_.execute_all(std::move(commands));
+  Result<std::vector<sql::Rows>> results = Result<std::vector<sql::Rows>>(Error());
+  if (failpoint("lease.renew") || (request.claim > 0 && failpoint("claim.before_commit")))
+    results = failpoint_error("lease.renew");
+  else
+    results = co_await database_.execute_all(std::move(commands));
+  if (results && request.claim > 0 && failpoint("claim.after_commit"))
+    results = failpoint_error("claim.after_commit");
   if (!results) {
     *failure = std::move(results.error());
     co_return answer;
@@ -151,8 +207,8 @@ async<LeaseAnswer> OutboxStore::leave(Error* failure) {
   LeaseAnswer answer;
   answer.asked = clock_.steady();
   std::vector<sql::Command> commands;
-  commands.push_back({statements_.give_back_all, {options_.table, options_.owner}});
-  commands.push_back({statements_.leave, {options_.table, options_.owner}});
+  commands.push_back({statements_.give_back_all, {options_.shape.table, options_.owner}});
+  commands.push_back({statements_.leave, {options_.shape.table, options_.owner}});
   Result<std::vector<sql::Rows>> results = co_await database_.execute_all(std::move(commands));
   if (!results) {
     *failure = std::move(results.error());
@@ -162,15 +218,21 @@ async<LeaseAnswer> OutboxStore::leave(Error* failure) {
   co_return answer;
 }
 
-// One statement for all rows of one token; there is hardly ever more than one.
+// One statement for all rows of one token; there is hardly ever more than one. `counted` tells
+// which commands say how many marks were taken.
 void OutboxStore::add_sent_marks(const std::vector<SentMark>& marks,
-                                 std::vector<sql::Command>& commands) const {
+                                 std::vector<sql::Command>& commands,
+                                 std::vector<size_t>& counted) const {
   std::map<int64_t, std::vector<int64_t>> by_token;
   for (const SentMark& mark : marks) by_token[mark.token].push_back(mark.id);
-  for (const auto& [token, ids] : by_token)
-    commands.push_back(
-        {statements_.mark_sent,
-         {id_list(database_.dialect(), ids), options_.table, options_.owner, token}});
+  for (const auto& [token, ids] : by_token) {
+    const std::string list = id_list(database_.dialect(), ids);
+    const List params{list, options_.shape.table, options_.owner, token};
+    if (!statements_.copy_sent.empty()) commands.push_back({statements_.copy_sent, params});
+    counted.push_back(commands.size());
+    commands.push_back({statements_.mark_sent, params});
+    if (!statements_.end_trouble.empty()) commands.push_back({statements_.end_trouble, {list}});
+  }
 }
 
 sql::Command OutboxStore::failed_marks(const std::vector<FailedMark>& marks) const {
@@ -187,7 +249,7 @@ sql::Command OutboxStore::failed_marks(const std::vector<FailedMark>& marks) con
     list.push_back(std::move(entry));
   }
   return {statements_.mark_failed,
-          {to_json(Value(std::move(list))), options_.table, options_.owner}};
+          {to_json(Value(std::move(list))), options_.shape.table, options_.owner}};
 }
 
 sql::Command OutboxStore::read(const ReadRequest& request) const {
@@ -221,12 +283,16 @@ async<relay::DataAnswer> OutboxStore::data(DataTrip trip, Error* failure) {
   std::vector<sql::Command> commands;
   // What a failure writes may undo nothing of the next owner: hold the lease while writing it.
   if (!trip.failed.empty() && !statements_.lock_lease.empty())
-    commands.push_back({statements_.lock_lease, {options_.table, options_.owner}});
-  const size_t first_mark = commands.size();
-  add_sent_marks(trip.sent, commands);
-  if (!trip.failed.empty()) commands.push_back(failed_marks(trip.failed));
+    commands.push_back({statements_.lock_lease, {options_.shape.table, options_.owner}});
+  std::vector<size_t> counted;
+  add_sent_marks(trip.sent, commands, counted);
+  if (!trip.failed.empty()) {
+    counted.push_back(commands.size());
+    commands.push_back(failed_marks(trip.failed));
+  }
   const size_t marks_end = commands.size();
-  if (trip.purge > 0)
+  const bool purges = trip.purge > 0 && !statements_.purge.empty();
+  if (purges)
     commands.push_back({statements_.purge,
                         {static_cast<int64_t>(trip.purge), int64_t{options_.retention.count()}}});
   if (trip.read && !statements_.before_read.empty())
@@ -234,18 +300,24 @@ async<relay::DataAnswer> OutboxStore::data(DataTrip trip, Error* failure) {
   if (trip.read) commands.push_back(read(*trip.read));
 
   relay::DataAnswer answer;
-  Result<std::vector<sql::Rows>> results = co_await run(std::move(commands));
+  const char* const before = failing_before(trip);
+  Result<std::vector<sql::Rows>> results = Result<std::vector<sql::Rows>>(Error());
+  if (before)
+    results = failpoint_error(before);
+  else
+    results = co_await run(std::move(commands));
+  const char* const after = results ? failing_after(trip) : nullptr;
+  if (after) results = failpoint_error(after);
   if (!results) {
     *failure = std::move(results.error());
     co_return answer;
   }
   answer.ok = true;
   size_t taken = 0;
-  for (size_t i = first_mark; i < marks_end; ++i)
-    taken += static_cast<size_t>((*results)[i].affected);
+  for (const size_t i : counted) taken += static_cast<size_t>((*results)[i].affected);
   const size_t wanted = trip.sent.size() + trip.failed.size();
   answer.refused = wanted > taken ? wanted - taken : 0;
-  if (trip.purge > 0) answer.purged = static_cast<size_t>((*results)[marks_end].affected);
+  if (purges) answer.purged = static_cast<size_t>((*results)[marks_end].affected);
   if (!trip.read) co_return answer;
   std::vector<List>& rows = results->back().rows;
   answer.rows.reserve(rows.size());
@@ -259,6 +331,13 @@ async<relay::DataAnswer> OutboxStore::data(DataTrip trip, Error* failure) {
     answer.rows.push_back(std::move(out));
   }
   co_return answer;
+}
+
+}  // namespace
+
+std::unique_ptr<RelayStore> make_sql_store(sql::Database& database, Clock& clock,
+                                           StoreOptions options) {
+  return std::make_unique<OutboxStore>(database, clock, std::move(options));
 }
 
 }  // namespace drom::outbox

@@ -6,10 +6,9 @@
 #include <string>
 
 #include "connectors/outbox/outbox_sql.hpp"
-#include "connectors/outbox/relay_lock.hpp"
+#include "connectors/outbox/relay_store.hpp"
+#include "connectors/outbox/table_shape.hpp"
 #include "drom/rt/clock.hpp"
-#include "drom/rt/log.hpp"
-#include "machines/outbox_relay.hpp"
 
 namespace drom::outbox {
 
@@ -18,41 +17,15 @@ namespace drom::outbox {
 async<Result<void>> prepare_tables(sql::Database& database, std::string table, bool create);
 
 struct StoreOptions {
-  std::string table;
+  TableShape shape;   // resolved
   std::string owner;  // unique per opened consumer
   SentPolicy sent = SentPolicy::mark;
   milliseconds lease{10'000};
   milliseconds retention{0};  // of sent rows; 0 = kept
 };
 
-class OutboxStore {
- public:
-  OutboxStore(sql::Database& database, Clock& clock, StoreOptions options);
-
-  // Finds out whether a lock file guards this outbox (SQLite in a file). Before the first trip.
-  async<Result<void>> open();
-  // True when the lock file decides who is the relay, so that leases may be long.
-  bool guarded() const { return lock_ != nullptr; }
-  void set_lease(milliseconds lease) { options_.lease = lease; }
-  void close() { lock_.reset(); }
-
-  // `failure` holds the error of a trip that did not work.
-  async<LeaseAnswer> lease(LeaseRequest request, Error* failure);
-  async<relay::DataAnswer> data(DataTrip trip, Error* failure);
-  async<LeaseAnswer> leave(Error* failure);
-
- private:
-  void add_sent_marks(const std::vector<SentMark>& marks,
-                      std::vector<sql::Command>& commands) const;
-  sql::Command failed_marks(const std::vector<FailedMark>& marks) const;
-  sql::Command read(const ReadRequest& request) const;
-  async<Result<std::vector<sql::Rows>>> run(std::vector<sql::Command> commands);
-
-  sql::Database& database_;
-  Clock& clock_;
-  StoreOptions options_;
-  Statements statements_;
-  std::unique_ptr<RelayLock> lock_;
-};
+// The store in the tables of a database. `database` and `clock` outlive it.
+std::unique_ptr<RelayStore> make_sql_store(sql::Database& database, Clock& clock,
+                                           StoreOptions options);
 
 }  // namespace drom::outbox

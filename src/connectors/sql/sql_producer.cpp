@@ -8,8 +8,10 @@ class SqlProducer final : public Producer {
   SqlProducer(const SqlServices& services, const SqlOptions& options)
       : database_(services.database), options_(options) {}
 
+  bool takes_batches() const override { return true; }
   async<> run(Batch& batch, Scope& scope) override {
     const EvalScope eval = scope.eval();
+    if (shares_a_unit(batch) && !options_.batch) co_return co_await run_together(batch, eval);
     for (Exchange& exchange : batch) {
       if (options_.batch)
         co_await run_list(exchange, eval);
@@ -19,6 +21,28 @@ class SqlProducer final : public Producer {
   }
 
  private:
+  // One transaction for all: they share the trip as well as the fate.
+  async<> run_together(Batch& batch, const EvalScope& eval) {
+    std::vector<sql::Command> commands;
+    commands.reserve(batch.size());
+    for (Exchange& exchange : batch) {
+      const SqlInput input{exchange.message.body, exchange, eval, options_.separator};
+      Result<sql::Command> command = bind_sql(options_.query, input);
+      if (!command) {
+        exchange.fail(std::move(command.error()));
+        co_return;
+      }
+      commands.push_back(std::move(*command));
+    }
+    Result<std::vector<sql::Rows>> results =
+        co_await sql::execute_all(batch.front(), database_, std::move(commands));
+    if (!results) {
+      for (Exchange& exchange : batch) exchange.fail(results.error());
+      co_return;
+    }
+    for (size_t i = 0; i < batch.size(); ++i) take(batch[i], std::move((*results)[i]));
+  }
+
   async<> run_one(Exchange& exchange, const EvalScope& eval) {
     const SqlInput input{exchange.message.body, exchange, eval, options_.separator};
     Result<sql::Command> command = bind_sql(options_.query, input);
@@ -28,21 +52,24 @@ class SqlProducer final : public Producer {
     }
     Result<sql::Rows> rows = co_await sql::execute(exchange, database_, std::move(command->sql),
                                                    std::move(command->params));
-    if (!rows) {
+    if (rows)
+      take(exchange, std::move(*rows));
+    else
       exchange.fail(std::move(rows.error()));
-      co_return;
+  }
+
+  void take(Exchange& exchange, sql::Rows rows) const {
+    if (rows.columns.empty()) {
+      exchange.message.headers.set("CamelSqlUpdateCount", rows.affected);
+      return;  // the body stays: an update has no result
     }
-    if (rows->columns.empty()) {
-      exchange.message.headers.set("CamelSqlUpdateCount", rows->affected);
-      co_return;  // the body stays: an update has no result
-    }
-    Result<Value> result = result_of(*rows);
+    Result<Value> result = result_of(rows);
     if (!result) {
       exchange.fail(std::move(result.error()));
-      co_return;
+      return;
     }
     const size_t count =
-        options_.output == OutputType::select_one && rows->rows.empty() ? 0 : rows->rows.size();
+        options_.output == OutputType::select_one && rows.rows.empty() ? 0 : rows.rows.size();
     exchange.message.headers.set("CamelSqlRowCount", static_cast<int64_t>(count));
     if (!options_.output_header.empty())
       exchange.message.headers.set(options_.output_header, std::move(*result));

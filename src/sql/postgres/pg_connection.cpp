@@ -7,11 +7,17 @@
 #include <cstdlib>
 #include <optional>
 
+#include "rt/failpoint.hpp"
 #include "rt/lane.hpp"
 #include "sql/postgres/pg_error.hpp"
 
 namespace drom::sql {
 namespace {
+
+Error unknown(const char* point) {
+  return Error(ErrorKind::not_connected,
+               failpoint_error(point).what + "; whether the work was committed is unknown");
+}
 
 Rows to_rows(const PGresult* answer) {
   Rows out;
@@ -225,9 +231,12 @@ async<Result<std::vector<Rows>>> PgConnection::run(const PgTrip& trip) {
   }
   const bool may_commit =
       trip.commit || (!trip.begin && PQtransactionStatus(handle_.get()) == PQTRANS_IDLE);
+  if (trip.commit && failpoint("commit.before")) co_return failpoint_error("commit.before");
   if (!send(trip)) co_return lost();
+  if (trip.commit && failpoint("commit.sent")) co_return unknown("commit.sent");
   Answers answers;
   const Result<void> collected = co_await collect(answers, patience(trip.commands.size()));
+  if (trip.commit && failpoint("commit.done")) co_return unknown("commit.done");
   if (!collected) {
     Error error = collected.error();
     if (may_commit) error.what += "; whether the work was committed is unknown";

@@ -1,5 +1,7 @@
 #include "sql/sqlite/sqlite_core.hpp"
 
+#include "rt/failpoint.hpp"
+
 namespace drom::sql {
 namespace {
 
@@ -36,8 +38,11 @@ Result<std::vector<Rows>> attempt(SqliteConnection& connection, const SqliteTrip
     out.push_back(std::move(*rows));
   }
   if (trip.commit) {
+    if (failpoint("commit.before")) return failpoint_error("commit.before");
     if (Result<void> committed = run_text(connection, "COMMIT"); !committed)
       return committed.error();
+    if (failpoint("commit.done"))
+      return Error(ErrorKind::not_connected, "whether the work was committed is unknown");
   }
   return out;
 }

@@ -1,0 +1,109 @@
+#include "connectors/outbox/outbox_view.hpp"
+
+#include "connectors/outbox/outbox_sql.hpp"
+
+namespace drom::outbox {
+namespace {
+
+using sql::Dialect;
+
+std::string future(Dialect dialect, const std::string& column) {
+  return "(" + column + " IS NOT NULL AND NOT " + is_past(dialect, column) + ")";
+}
+
+std::string own_view(Dialect dialect, const TableShape& shape, const std::string& where) {
+  return fill(R"((SELECT t.id, t.event_id, t.key, t.type,
+  CASE WHEN t.status = 'due' AND ({backoff} OR {later}) THEN 'waiting' ELSE t.status END AS state,
+  t.attempts, t.created_at, t.available_at, t.next_attempt_at, t.sent_at, t.last_error, t.bucket,
+  t.headers, t.payload, t.payload_bytes FROM {table} AS t{where}))",
+              {{"backoff", future(dialect, "t.next_attempt_at")},
+               {"later", future(dialect, "t.available_at")},
+               {"table", shape.sql_table},
+               {"where", where}});
+}
+
+std::string text_of(Dialect dialect, const Column& column) {
+  if (!column) return "NULL";
+  const std::string name = column_sql(dialect, column, "t");
+  return dialect == Dialect::postgres ? name + "::text" : "CAST(" + name + " AS TEXT)";
+}
+
+// A column as a time that can be compared and shown; null for what holds none.
+std::string instant(Dialect dialect, const Column& column) {
+  const bool postgres = dialect == Dialect::postgres;
+  const std::string none = postgres ? "NULL::timestamptz" : "NULL";
+  if (!column) return none;
+  const std::string name = column_sql(dialect, column, "t");
+  switch (column.kind) {
+    case ColumnKind::instant: return name;
+    case ColumnKind::local_time: return "(" + name + " AT TIME ZONE 'UTC')";
+    case ColumnKind::integer:
+      return postgres ? "to_timestamp(" + name + " / 1000.0)"
+                      : "strftime('%Y-%m-%dT%H:%M:%fZ', " + name + " / 1000.0, 'unixepoch')";
+    case ColumnKind::boolean:
+    case ColumnKind::bytes: return none;
+    case ColumnKind::unknown: return postgres ? none : name;
+  }
+  return none;
+}
+
+std::string foreign_state(Dialect dialect, const TableShape& shape) {
+  std::string out = "CASE WHEN NOT " + unsent_sql(dialect, shape, "t") + " THEN ";
+  if (shape.status && !shape.due_values.empty()) {
+    const std::string status = text_of(dialect, shape.status);
+    out += "CASE WHEN " + status + " = '" + shape.sent_value + "' THEN 'sent' ELSE coalesce(" +
+           status + ", 'null') END";
+  } else {
+    out += "'sent'";
+  }
+  out += " WHEN x.status IN ('dead', 'parked') THEN x.status WHEN " +
+         future(dialect, "x.next_attempt_at");
+  if (shape.available)
+    out += " OR (" + column_sql(dialect, shape.available, "t") + " IS NOT NULL AND NOT " +
+           past_sql(dialect, shape.available, "t") + ")";
+  return out + " THEN 'waiting' ELSE 'due' END";
+}
+
+std::string foreign_view(Dialect dialect, const TableShape& shape, const std::string& where) {
+  const bool bytes = shape.payload.kind == ColumnKind::bytes;
+  return fill(
+      R"((SELECT {id} AS id, {event_id} AS event_id, {key} AS key, {type} AS type, {state} AS state,
+  coalesce(x.attempts, 0) AS attempts, {created} AS created_at, {available} AS available_at,
+  x.next_attempt_at, {sent} AS sent_at, x.last_error, {bucket} AS bucket, {headers} AS headers,
+  {payload} AS payload, {payload_bytes} AS payload_bytes
+FROM {table} AS t LEFT JOIN drom_trouble AS x ON x.resource = '{resource}' AND x.row_id = {id}{where}))",
+      {{"event_id", text_of(dialect, shape.event_id ? shape.event_id : shape.sequence)},
+       {"key", text_of(dialect, shape.key)},
+       {"type", text_of(dialect, shape.type)},
+       {"state", foreign_state(dialect, shape)},
+       {"created", instant(dialect, shape.created)},
+       {"available", instant(dialect, shape.available)},
+       {"sent", instant(dialect, shape.sent)},
+       {"bucket", bucket_sql(dialect, shape, "t")},
+       {"headers", text_of(dialect, shape.headers)},
+       {"payload", bytes ? "NULL" : text_of(dialect, shape.payload)},
+       {"payload_bytes", bytes ? column_sql(dialect, shape.payload, "t") : "NULL"},
+       {"table", shape.sql_table},
+       {"resource", shape.table},
+       {"where", where},
+       {"id", column_sql(dialect, shape.sequence, "t")}});
+}
+
+}  // namespace
+
+std::string view_sql(Dialect dialect, const TableShape& shape) {
+  return shape.foreign() ? foreign_view(dialect, shape, "") : own_view(dialect, shape, "");
+}
+
+std::string unsent_view_sql(Dialect dialect, const TableShape& shape) {
+  const std::string where = " WHERE " + unsent_sql(dialect, shape, "t");
+  return shape.foreign() ? foreign_view(dialect, shape, where) : own_view(dialect, shape, where);
+}
+
+std::string age_ms(Dialect dialect, std::string_view column) {
+  const std::string c(column);
+  if (dialect == Dialect::postgres) return "(extract(epoch FROM now() - " + c + ") * 1000)::bigint";
+  return "CAST((julianday('now') - julianday(" + c + ")) * 86400000 AS INTEGER)";
+}
+
+}  // namespace drom::outbox

@@ -1,0 +1,472 @@
+#include "chaos/campaign.hpp"
+
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include "chaos/dice.hpp"
+#include "chaos/routes.hpp"
+#include "rt/failpoint_plan.hpp"
+
+namespace drom::chaos {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr milliseconds kLease{500};
+constexpr milliseconds kDrainLimit{15'000};  // lease + longest backoff + what a busy machine needs
+constexpr milliseconds kOwnDeath{300};       // what a planned death gets before we kill
+constexpr size_t kRelays = 3;                // on PostgreSQL
+constexpr size_t kInFlight = 16;             // maxInFlight of the relay
+
+int64_t ns(milliseconds time) { return std::chrono::nanoseconds(time).count(); }
+
+class Campaign {
+ public:
+  explicit Campaign(const CampaignOptions& options);
+  CampaignReport run();
+
+ private:
+  bool postgres() const { return options_.database == Database::postgres; }
+  uint64_t dice(uint64_t sides) { return roll(dice_, sides); }
+  void prepare();
+  void write_routes() const;
+  std::unique_ptr<Store> open_store() const;
+  WriterOptions writer_options();
+
+  void start(Slot& slot, bool planned);
+  std::pair<std::string, std::string> make_plan();
+  void round(size_t kills);
+  void look_after();
+  void reap(Slot& slot);
+  void strike(Slot& slot);
+  void kill(Slot& slot);
+  void drain_engine(Slot& slot);
+  void disturb();
+  void disturb_network();
+  void crash_database();
+  void heal();
+  void settle();
+  void stop_engines();
+  void judge();
+  void measure(const History& history);
+
+  void fault(const std::string& what) { faults_.push_back({what, now_ns()}); }
+  void count(const std::string& what) {
+    fault(what);
+    ++report_.other_faults[what];
+  }
+  void problem(const std::string& text) {
+    report_.problems.push_back(text);
+    if (options_.verbose) std::fprintf(stderr, "PROBLEM: %s\n", text.c_str());
+  }
+
+  CampaignOptions options_;
+  uint64_t dice_;
+  CampaignReport report_;
+  std::vector<Fault> faults_;
+  std::vector<int64_t> kills_ns_;
+  std::vector<std::string> points_;  // failpoints that this database can reach
+  size_t next_point_ = 0;
+  Sink sink_;
+  std::unique_ptr<FaultProxy> proxy_;
+  std::unique_ptr<Engines> engines_;
+  std::unique_ptr<Writers> writers_;
+  int64_t heal_ns_ = 0;  // of the network; 0: nothing to heal
+};
+
+Campaign::Campaign(const CampaignOptions& options)
+    : options_(options), dice_(options.seed), sink_(options.seed + 5) {
+  report_.name = options.name;
+  for (const std::string_view name : failpoint_names()) {
+    // SQLite commits in the process itself, and its relay is guarded by a lock, not by a lease.
+    if (!postgres() && (name == "commit.sent" || name == "lease.lost")) continue;
+    points_.emplace_back(name);
+  }
+}
+
+std::unique_ptr<Store> Campaign::open_store() const {
+  if (postgres()) return open_postgres(options_.conninfo);
+  return open_sqlite(options_.database_file);
+}
+
+void Campaign::write_routes() const {
+  std::ofstream file(options_.folder + "/routes.yaml");
+  if (postgres())
+    file << route_file("drom.postgres",
+                       "{ url: \"" + options_.conninfo +
+                           " application_name=engine\", port: {{dbport}}, poolSize: 8, "
+                           "connectTimeout: 1s, statementTimeout: 2s, acquireTimeout: 2s }",
+                       drom::to_string(kLease));
+  else
+    file << route_file("drom.sqlite",
+                       "{ file: \"" + options_.database_file +
+                           "\", busyTimeout: 2s, acquireTimeout: 2s, readers: 1 }",
+                       drom::to_string(kLease));
+}
+
+WriterOptions Campaign::writer_options() {
+  WriterOptions out;
+  out.prefix = options_.name + "-";
+  out.engines = engines_->ports();
+  out.open_store = [this] { return open_store(); };
+  out.seed = options_.seed;
+  return out;
+}
+
+void Campaign::prepare() {
+  fs::create_directories(options_.folder);
+  if (!postgres() && options_.database_file.empty())
+    options_.database_file = options_.folder + "/chaos.db";
+  open_store()->create_schema();
+  write_routes();
+  EngineOptions engine;
+  engine.program = options_.program;
+  engine.folder = options_.folder;
+  engine.routes = options_.folder + "/routes.yaml";
+  engine.defines = {"sink=" + std::to_string(sink_.port())};
+  if (postgres()) {
+    const size_t at = options_.conninfo.find("port=");
+    proxy_ = std::make_unique<FaultProxy>(
+        static_cast<uint16_t>(std::stoi(options_.conninfo.substr(at + 5))));
+    engine.defines.push_back("dbport=" + std::to_string(proxy_->port()));
+  }
+  engines_ = std::make_unique<Engines>(engine, postgres() ? kRelays : 1);
+  writers_ = std::make_unique<Writers>(writer_options(), sink_);
+}
+
+// A failpoint to die at, each in its turn, and sometimes some other trouble on the way.
+std::pair<std::string, std::string> Campaign::make_plan() {
+  static constexpr int kHits[] = {1, 1, 2, 3, 5, 9};
+  const std::string point = points_[next_point_++ % points_.size()];
+  std::string plan = point + (dice(16) == 0 ? "=hang:#" : "=kill:#") +
+                     std::to_string(kHits[dice(std::size(kHits))]);
+  if (point == "shutdown.drain" || point == "lease.lost") plan = point + "=kill:#1";
+  if (dice(4) == 0) {
+    const std::string& other = points_[dice(points_.size())];
+    if (other != point) plan += ";" + other + (dice(3) == 0 ? "=delay:20:1/10" : "=fail:1/15");
+  }
+  return {point, plan};
+}
+
+void Campaign::start(Slot& slot, bool planned) {
+  std::pair<std::string, std::string> plan;
+  if (planned && dice(100) < 65) plan = make_plan();
+  engines_->start(slot, plan.first, plan.second, roll(dice_));
+}
+
+// --- kills
+// -----------------------------------------------------------------------------------------
+
+// What has ended by itself: at a failpoint that is a kill, otherwise a problem.
+void Campaign::reap(Slot& slot) {
+  const std::optional<int> status = slot.child.ended();
+  if (!status) return;
+  if (WIFSIGNALED(*status) && WTERMSIG(*status) == SIGKILL && !slot.point.empty()) {
+    ++report_.kills;
+    ++report_.kills_at[slot.point];
+    kills_ns_.push_back(now_ns());
+    fault("kill at " + slot.point);
+  } else {
+    problem("engine " + std::to_string(slot.number) + " ended by itself, " +
+            (WIFEXITED(*status) ? "exit code " + std::to_string(WEXITSTATUS(*status))
+                                : "signal " + std::to_string(WTERMSIG(*status))) +
+            ", plan '" + slot.plan + "'");
+  }
+  start(slot, true);
+}
+
+void Campaign::look_after() {
+  const int64_t now = now_ns();
+  if (heal_ns_ != 0 && now >= heal_ns_) {
+    heal_ns_ = 0;
+    proxy_->heal();
+  }
+  for (const auto& slot : engines_->slots()) {
+    if (slot->resume_ns != 0 && now >= slot->resume_ns) {
+      slot->resume_ns = 0;
+      slot->child.signal(SIGCONT);
+    }
+    reap(*slot);
+  }
+}
+
+void Campaign::kill(Slot& slot) {
+  slot.child.end();
+  ++report_.kills;
+  ++report_.kills_at["any moment"];
+  kills_ns_.push_back(now_ns());
+  fault("kill");
+  start(slot, true);
+}
+
+void Campaign::strike(Slot& slot) {
+  if (slot.resume_ns != 0) return;
+  if (slot.point == "lease.lost") {
+    // It can only lose its lease while it does not run; it dies when it notices.
+    if (slot.child.running() && now_ns() - slot.started_ns > ns(milliseconds(400))) {
+      slot.child.signal(SIGSTOP);
+      slot.resume_ns = now_ns() + ns(2 * kLease);
+      slot.started_ns = now_ns() + ns(2 * kLease);
+      count("pause beyond the lease");
+    }
+    if (now_ns() - slot.started_ns > ns(milliseconds(1500))) kill(slot);
+    return;
+  }
+  if (slot.point == "shutdown.drain") {
+    // Give it a moment to start; a SIGTERM before that ends it without a drain.
+    if (now_ns() - slot.started_ns < ns(milliseconds(100))) return;
+    slot.child.signal(SIGTERM);
+    const int64_t until = now_ns() + ns(milliseconds(1000));
+    const size_t starts = slot.starts;
+    while (slot.starts == starts && now_ns() < until) {
+      const std::optional<int> status = slot.child.wait(milliseconds(1000));
+      if (status && WIFSIGNALED(*status)) {
+        ++report_.kills;
+        ++report_.kills_at[slot.point];
+        kills_ns_.push_back(now_ns());
+        fault("kill at shutdown.drain");
+        start(slot, true);
+      } else if (status) {
+        start(slot, true);
+      }
+    }
+    if (slot.starts == starts) kill(slot);
+    return;
+  }
+  if (!slot.point.empty()) {
+    const size_t starts = slot.starts;
+    const int64_t until = slot.started_ns + ns(kOwnDeath);
+    while (slot.starts == starts && now_ns() < until) {
+      sleep_for(milliseconds(2));
+      look_after();
+    }
+    if (slot.starts != starts) return;
+  }
+  kill(slot);
+}
+
+// SIGTERM: must finish what is in flight and end with 0.
+void Campaign::drain_engine(Slot& slot) {
+  if (slot.resume_ns != 0 || !slot.plan.empty() || heal_ns_ != 0) return;
+  if (now_ns() - slot.started_ns < ns(milliseconds(150))) return;
+  count("SIGTERM");
+  slot.child.signal(SIGTERM);
+  const std::optional<int> status = slot.child.wait(milliseconds(10'000));
+  if (!status) {
+    problem("engine " + std::to_string(slot.number) + " did not end within 10 s of SIGTERM");
+    slot.child.end();
+  } else if (*status != 0) {
+    problem("engine " + std::to_string(slot.number) + " ended with wait status " +
+            std::to_string(*status) + " after SIGTERM");
+  }
+  start(slot, true);
+}
+
+// --- other faults
+// ----------------------------------------------------------------------------------
+
+void Campaign::disturb_network() {
+  static constexpr ProxyMode kModes[] = {ProxyMode::down,  ProxyMode::blackhole,
+                                         ProxyMode::reset, ProxyMode::slice,
+                                         ProxyMode::delay, ProxyMode::bandwidth};
+  const size_t choice = dice(std::size(kModes) + 4);
+  if (choice < std::size(kModes)) {
+    ProxyFault fault;
+    fault.mode = kModes[choice];
+    proxy_->set(fault);
+    count(std::string("network: ") + to_string(fault.mode));
+    heal_ns_ = now_ns() + ns(milliseconds(50 + dice(250)));
+  } else if (choice < std::size(kModes) + 3) {
+    proxy_->cut_reply_at("COMMIT");
+    count("network: reply to COMMIT cut");
+  } else {
+    proxy_->cut_reply_after(dice(400));
+    count("network: reply cut");
+  }
+}
+
+void Campaign::disturb() {
+  Slot& slot = *engines_->slots()[dice(engines_->slots().size())];
+  const uint64_t choice = dice(100);
+  if (choice < 15) return drain_engine(slot);
+  if (!postgres()) return;
+  if (choice < 25) {
+    if (slot.resume_ns != 0 || !slot.child.running()) return;
+    slot.child.signal(SIGSTOP);
+    slot.resume_ns = now_ns() + ns(2 * kLease);
+    count("pause beyond the lease");
+  } else if (choice < 40) {
+    if (terminate_backends(options_.conninfo, 1 + static_cast<int>(dice(4))))
+      count("backends terminated");
+  } else if (choice < 55) {
+    // The engine has installed its handler once it serves.
+    if (now_ns() - slot.started_ns < ns(milliseconds(150))) return;
+    slot.child.signal(SIGUSR1);
+    count("clock jump");
+  } else if (heal_ns_ == 0) {
+    disturb_network();
+  }
+}
+
+void Campaign::crash_database() {
+  count("database crash and restart");
+  if (!options_.server->crash_and_restart()) problem(options_.server->trouble());
+}
+
+// --- rounds
+// ----------------------------------------------------------------------------------------
+
+void Campaign::round(size_t kills) {
+  const size_t first = report_.kills;
+  const size_t crash_at = first + kills / 2;
+  bool crashed = !options_.server;
+  sink_.trouble(30);
+  writers_->start();
+  for (const auto& slot : engines_->slots())
+    if (!slot->child.running()) start(*slot, true);
+  const int64_t limit = now_ns() + ns(milliseconds(10'000 + 2000 * static_cast<int64_t>(kills)));
+  while (report_.kills < first + kills) {
+    sleep_for(milliseconds(5 + dice(postgres() ? 90 : 120)));
+    look_after();
+    if (!crashed && report_.kills >= crash_at) {
+      crashed = true;
+      crash_database();
+    }
+    if (dice(100) < 30) disturb();
+    strike(*engines_->slots()[dice(engines_->slots().size())]);
+    if (now_ns() > limit) {
+      problem("the campaign does not get on");
+      break;
+    }
+  }
+  settle();
+}
+
+// Everything is well from here on.
+void Campaign::heal() {
+  sink_.trouble(0);
+  if (proxy_) proxy_->heal();
+  heal_ns_ = 0;
+  for (const auto& slot : engines_->slots()) {
+    if (slot->resume_ns != 0) {
+      slot->resume_ns = 0;
+      slot->child.signal(SIGCONT);
+    }
+    if (slot->child.running() && slot->plan.empty()) continue;
+    slot->child.end();
+    fault("kill");
+    start(*slot, false);
+  }
+  writers_->stop();
+}
+
+// Liveness: what is due must go out within a bound.
+void Campaign::settle() {
+  heal();
+  const int64_t healed = now_ns();
+  const std::unique_ptr<Store> store = open_store();
+  Progress seen;
+  while (now_ns() - healed < ns(2 * kDrainLimit)) {
+    seen = store->progress();
+    if (seen.known && seen.due == 0 && seen.effects >= seen.sent) break;
+    for (const auto& slot : engines_->slots()) reap(*slot);
+    sleep_for(milliseconds(10));
+  }
+  const double seconds = static_cast<double>(now_ns() - healed) / 1e9;
+  report_.drain_max_s = std::max(report_.drain_max_s, seconds);
+  if (now_ns() - healed > ns(kDrainLimit))
+    problem("after healing " + std::to_string(seen.due) + " events were still due after " +
+            std::to_string(seconds) + " s");
+  if (options_.verbose)
+    std::fprintf(stderr, "%s: %zu kills, %lld sent, drained in %.2f s\n", options_.name.c_str(),
+                 report_.kills, static_cast<long long>(seen.sent), seconds);
+}
+
+void Campaign::stop_engines() {
+  for (const auto& slot : engines_->slots()) slot->child.signal(SIGTERM);
+  for (const auto& slot : engines_->slots()) {
+    const std::optional<int> status = slot->child.wait(milliseconds(10'000));
+    if (!status || *status != 0)
+      problem("engine " + std::to_string(slot->number) + " did not end well at the last SIGTERM: " +
+              (status ? std::to_string(*status) : std::string("not within 10 s")));
+    slot->child.end();
+  }
+}
+
+// --- judgement
+// -------------------------------------------------------------------------------------
+
+double seconds_at(const std::vector<int64_t>& sorted, double share) {
+  if (sorted.empty()) return 0;
+  const auto at = static_cast<size_t>(share * static_cast<double>(sorted.size() - 1));
+  return static_cast<double>(sorted[at]) / 1e9;
+}
+
+void Campaign::measure(const History& history) {
+  std::map<std::string, int64_t> first;
+  std::vector<int64_t> news;
+  for (const Delivered& d : history.delivered)
+    if (first.emplace(d.event, d.at_ns).second) news.push_back(d.at_ns);
+  std::vector<int64_t> recovery;
+  for (const int64_t at : kills_ns_) {
+    const auto next = std::upper_bound(news.begin(), news.end(), at);
+    if (next != news.end()) recovery.push_back(*next - at);
+  }
+  std::sort(recovery.begin(), recovery.end());
+  report_.recovery_p50_s = seconds_at(recovery, 0.5);
+  report_.recovery_max_s = seconds_at(recovery, 1);
+  std::vector<int64_t> latency;
+  for (const Intent& intent : history.intents) {
+    const auto at = first.find(intent.event);
+    if (intent.outcome == Intent::Outcome::ok && at != first.end())
+      latency.push_back(std::max<int64_t>(0, at->second - intent.at_ns));
+  }
+  std::sort(latency.begin(), latency.end());
+  report_.latency_p99_s = seconds_at(latency, 0.99);
+  report_.latency_max_s = seconds_at(latency, 1);
+}
+
+void Campaign::judge() {
+  History history;
+  history.destination = "POST /deliver";
+  history.in_flight_max = kInFlight * engines_->slots().size();
+  history.intents = writers_->intents();
+  open_store()->read(history.truth, history.effects);
+  history.delivered = sink_.delivered();
+  history.faults = faults_;
+  const Result<void> written = write_history(history, options_.folder);
+  if (!written) problem(written.error().what);
+  report_.verdict = check(history);
+  report_.replays = writers_->replays();
+  report_.reached = engines_->reached();
+  measure(history);
+  if (report_.recovery_max_s > 15) problem("a recovery took more than 15 s");
+  if (report_.verdict.events == 0) problem("no event was written at all");
+  // A point that was aimed at and never reached proves nothing.
+  const size_t aimed = std::min(next_point_, points_.size());
+  for (size_t i = 0; i < aimed; ++i)
+    if (!report_.reached.contains(points_[i]))
+      problem("failpoint " + points_[i] + " was never reached");
+}
+
+CampaignReport Campaign::run() {
+  const int64_t begun = now_ns();
+  prepare();
+  while (report_.kills < options_.kills && report_.problems.size() < 20)
+    round(std::min(options_.round, options_.kills - report_.kills));
+  stop_engines();
+  judge();
+  report_.seconds = static_cast<double>(now_ns() - begun) / 1e9;
+  return report_;
+}
+
+}  // namespace
+
+CampaignReport run_campaign(const CampaignOptions& options) { return Campaign(options).run(); }
+
+}  // namespace drom::chaos

@@ -1,0 +1,131 @@
+// drom-chaos: kills engines on real databases and counts what that costs. Also the engine that it
+// kills: `drom-chaos engine VERB...` is `drom VERB...` with its failpoints alive.
+#include <unistd.h>
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+
+#include "app/cli/common.hpp"
+#include "chaos/campaign.hpp"
+#include "chaos/clock_shift.hpp"
+#include "chaos/dice.hpp"
+#include "chaos/report.hpp"
+#include "rt/failpoint_plan.hpp"
+
+namespace drom::chaos {
+namespace {
+
+namespace fs = std::filesystem;
+
+int engine(int argc, char** argv) {
+  jump_on_sigusr1();
+  const Result<void> followed = follow_failpoints_of_environment();
+  if (!followed) {
+    std::fprintf(stderr, "error: %s\n", followed.error().message().c_str());
+    return cli::kUsage;
+  }
+  return cli::run_program(argc - 1, argv + 1);
+}
+
+struct Options {
+  size_t kills = 500;
+  uint64_t seed = 0;
+  std::string store = "both";
+  std::string report;
+  std::string conninfo;
+  size_t round = 100;
+  bool keep = false;
+  bool verbose = false;
+};
+
+// A folder that everybody may enter: the PostgreSQL server runs as its own user.
+std::string make_folder() {
+  std::string name = (fs::temp_directory_path() / "drom-chaos-XXXXXX").string();
+  if (!::mkdtemp(name.data())) throw std::runtime_error("cannot make a folder " + name);
+  fs::permissions(name, fs::perms::owner_all | fs::perms::group_exec | fs::perms::others_exec |
+                            fs::perms::group_read | fs::perms::others_read);
+  return name;
+}
+
+int run(const Options& options) {
+  const std::string folder = make_folder();
+  std::vector<CampaignReport> reports;
+  std::vector<std::string> not_run;
+  PostgresServer server;
+  CampaignOptions common;
+  common.program = fs::read_symlink("/proc/self/exe");
+  common.round = options.round;
+  common.verbose = options.verbose;
+  if (!clock_jumps()) not_run.emplace_back("clock jumps: the shifted clock is not seen");
+
+  const bool both = options.store == "both";
+  if (both || options.store == "postgres") {
+    CampaignOptions postgres = common;
+    postgres.database = Database::postgres;
+    postgres.name = "postgres";
+    postgres.folder = folder + "/postgres";
+    postgres.kills = both ? (options.kills + 1) / 2 : options.kills;
+    postgres.seed = options.seed;
+    postgres.conninfo = options.conninfo;
+    bool there = !options.conninfo.empty();
+    if (there) {
+      not_run.emplace_back("database crash: the PostgreSQL server is not ours");
+    } else if ((there = server.start(folder + "/server"))) {
+      postgres.server = &server;
+      postgres.conninfo = server.conninfo("postgres");
+    }
+    if (there)
+      reports.push_back(run_campaign(postgres));
+    else
+      throw std::runtime_error(server.trouble());
+    server.stop();
+  }
+  if (both || options.store == "sqlite") {
+    CampaignOptions sqlite = common;
+    sqlite.database = Database::sqlite;
+    sqlite.name = "sqlite";
+    sqlite.folder = folder + "/sqlite";
+    sqlite.kills = both ? options.kills / 2 : options.kills;
+    sqlite.seed = options.seed + 1;
+    if (sqlite.kills > 0) reports.push_back(run_campaign(sqlite));
+  }
+  const bool clean = print_report(options.seed, reports, not_run, options.report);
+  if (clean && !options.keep) {
+    fs::remove_all(folder);
+  } else {
+    std::fprintf(stderr, "drom-chaos: logs and history are in %s\n", folder.c_str());
+  }
+  return clean ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace drom::chaos
+
+int main(int argc, char** argv) {
+  if (argc > 1 && std::string_view(argv[1]) == "engine") return drom::chaos::engine(argc, argv);
+  drom::chaos::Options options;
+  CLI::App app("Kills engines on real databases, disturbs them in every other way, and judges");
+  app.name("drom-chaos");
+  app.add_option("--kills", options.kills, "How many kills")->capture_default_str();
+  app.add_option("--seed", options.seed, "Of all choices; 0 takes one by the clock");
+  app.add_option("--store", options.store, "postgres, sqlite or both")
+      ->check(CLI::IsMember({"postgres", "sqlite", "both"}))
+      ->capture_default_str();
+  app.add_option("--round", options.round, "Kills between two drains")->capture_default_str();
+  app.add_option("--report", options.report, "Also writes the report to this file (Markdown)");
+  app.add_option("--postgres", options.conninfo,
+                 "An empty database to use (libpq keywords) instead of a server of our own");
+  app.add_flag("--keep", options.keep, "Keeps logs and history");
+  app.add_flag("--verbose", options.verbose, "Tells how it goes");
+  CLI11_PARSE(app, argc, argv);
+  if (options.seed == 0) options.seed = static_cast<uint64_t>(drom::chaos::now_ns()) % 1'000'000;
+  try {
+    return drom::chaos::run(options);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "drom-chaos: %s\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,90 @@
+#include "chaos/routes.hpp"
+
+namespace drom::chaos {
+namespace {
+
+constexpr const char* kRoutes = R"yaml(
+- beans:
+    - name: db
+      type: {type}
+      properties: {properties}
+    - name: inbox
+      type: drom.sqlIdempotentRepository
+      properties: { dataSource: db }
+- route:
+    id: write
+    from:
+      uri: platform-http:/write
+      parameters: { httpMethodRestrict: POST, consumes: application/json }
+      steps:
+        - unmarshal: { json: {} }
+        - transacted:
+            steps:
+              - to: "sql:INSERT INTO accounts AS a (key, n) VALUES (:#key, 1) ON CONFLICT (key) DO UPDATE SET n = a.n + 1 RETURNING n?outputType=SelectOne&outputHeader=seq"
+              - to: "sql:INSERT INTO ledger (event, tx, key, seq, hash, poison) VALUES (:#event, :#tx, :#key, :#${header.seq}, :#hash, :#poison)"
+              - to: "outbox:chaos?type=routed&key=${body[key]}&eventId=${body[event]}"
+              - to: "seda:audit"       # waits for the commit
+              - choice:
+                  when:
+                    - simple: "${body[rollback]} == 'true'"
+                      steps:
+                        - throwException: { exceptionType: data, message: rolled back on purpose }
+        - setBody: { constant: stored }
+- route:
+    id: audit
+    from:
+      uri: seda:audit
+      steps:
+        - setBody: { constant: seen }
+- route:
+    id: relay
+    from:
+      uri: outbox:chaos
+      parameters: { lease: {lease}, maximumAttempts: 0, initialDelay: 20ms, maxDelay: 200ms, maxPollDelay: 50ms, maxInFlight: 16 }
+      steps:
+        - to:
+            uri: http://127.0.0.1:{{sink}}/deliver
+            parameters: { responseTimeout: 400ms, connectTimeout: 500ms }
+            variableReceive: answer
+        - to: direct:apply
+- route:
+    id: replay
+    from:
+      uri: platform-http:/apply
+      parameters: { httpMethodRestrict: POST }
+      steps:
+        - to: direct:apply
+        - setBody: { constant: applied }
+- route:
+    id: apply
+    from:
+      uri: direct:apply
+      steps:
+        - unmarshal: { json: {} }
+        - transacted:
+            steps:
+              - idempotentConsumer:
+                  id: apply
+                  simple: "${body[event]}"
+                  idempotentRepository: inbox
+                  steps:
+                    - to: "sql:INSERT INTO effects (event) VALUES (:#event)"
+)yaml";
+
+void put(std::string& text, const std::string& mark, const std::string& value) {
+  for (size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at))
+    text.replace(at, mark.size(), value);
+}
+
+}  // namespace
+
+std::string route_file(const std::string& bean_type, const std::string& properties,
+                       const std::string& lease) {
+  std::string out = kRoutes;
+  put(out, "{type}", bean_type);
+  put(out, "{properties}", properties);
+  put(out, "{lease}", lease);
+  return out;
+}
+
+}  // namespace drom::chaos

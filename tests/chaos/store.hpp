@@ -1,0 +1,52 @@
+// The database under test, as the campaign sees it: by its own client library, never by way of the
+// engine. Schema, transactions of the direct writer, and the final truth.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "chaos/history.hpp"
+
+namespace drom::chaos {
+
+struct NewEvent {
+  std::string event;
+  std::string key;
+  std::string pad;
+  bool poison = false;
+};
+
+struct NewTransaction {
+  std::string tx;
+  std::vector<NewEvent> events;  // sorted by key, else two writers could wait for each other
+  bool roll_back = false;
+};
+
+// The payload of an event, JSON; what the sink takes apart.
+std::string payload(const NewTransaction& transaction, const NewEvent& event);
+
+struct Progress {
+  bool known = false;
+  int64_t due = 0;
+  int64_t sent = 0;
+  int64_t effects = 0;
+};
+
+// One connection. Used by one thread.
+class Store {
+ public:
+  virtual ~Store() = default;
+  virtual Intent::Outcome write(const NewTransaction& transaction) = 0;
+  virtual Progress progress() = 0;
+  // Throws std::runtime_error when the database does not answer.
+  virtual void create_schema() = 0;
+  virtual void read(std::vector<Truth>& truth, std::vector<Effect>& effects) = 0;
+};
+
+std::unique_ptr<Store> open_sqlite(const std::string& file);
+std::unique_ptr<Store> open_postgres(const std::string& conninfo);
+// Ends up to `count` sessions of engines. False when the server does not answer.
+bool terminate_backends(const std::string& conninfo, int count);
+
+}  // namespace drom::chaos

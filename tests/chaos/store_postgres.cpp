@@ -1,0 +1,159 @@
+#include <libpq-fe.h>
+
+#include <stdexcept>
+
+#include "chaos/store.hpp"
+#include "connectors/outbox/outbox_sql.hpp"
+
+namespace drom::chaos {
+namespace {
+
+struct Clear {
+  void operator()(PGresult* r) const { PQclear(r); }
+};
+using Answer = std::unique_ptr<PGresult, Clear>;
+
+class PostgresStore final : public Store {
+ public:
+  explicit PostgresStore(std::string conninfo) : conninfo_(std::move(conninfo)) {}
+  ~PostgresStore() override { PQfinish(connection_); }
+
+  void create_schema() override {
+    const std::string ddl =
+        "CREATE TABLE accounts (key text PRIMARY KEY, n bigint NOT NULL);"
+        "CREATE TABLE ledger (event text PRIMARY KEY, tx text NOT NULL, key text NOT NULL, "
+        "seq bigint NOT NULL, hash text NOT NULL, poison text NOT NULL);"
+        "CREATE TABLE effects (event text NOT NULL);" +
+        outbox::outbox_ddl(sql::Dialect::postgres, "outbox_chaos");
+    if (!connect() || !run(ddl.c_str())) throw std::runtime_error(trouble());
+  }
+
+  Intent::Outcome write(const NewTransaction& t) override {
+    if (!connect() || !run("BEGIN")) return Intent::Outcome::fail;
+    for (const NewEvent& e : t.events) {
+      if (add(t, e)) continue;
+      run("ROLLBACK");
+      return Intent::Outcome::fail;
+    }
+    if (t.roll_back) {
+      run("ROLLBACK");
+      return Intent::Outcome::fail;
+    }
+    const Answer done(PQexec(connection_, "COMMIT"));
+    if (PQresultStatus(done.get()) == PGRES_COMMAND_OK)
+      return std::string_view(PQcmdStatus(done.get())) == "COMMIT" ? Intent::Outcome::ok
+                                                                   : Intent::Outcome::fail;
+    return Intent::Outcome::info;
+  }
+
+  Progress progress() override {
+    Progress out;
+    if (!connect()) return out;
+    const Answer rows(
+        PQexec(connection_,
+               "SELECT (SELECT count(*) FROM outbox_chaos WHERE status = 'due'), (SELECT count(*) "
+               "FROM outbox_chaos WHERE status = 'sent'), (SELECT count(*) FROM effects)"));
+    if (PQresultStatus(rows.get()) != PGRES_TUPLES_OK) return out;
+    out.known = true;
+    out.due = number(rows.get(), 0);
+    out.sent = number(rows.get(), 1);
+    out.effects = number(rows.get(), 2);
+    return out;
+  }
+
+  void read(std::vector<Truth>& truth, std::vector<Effect>& effects) override {
+    if (!connect()) throw std::runtime_error(trouble());
+    const Answer rows(PQexec(
+        connection_,
+        "SELECT coalesce(l.tx, ''), coalesce(l.event, o.event_id), coalesce(l.key, o.key), "
+        "coalesce(l.seq, 0), coalesce(l.hash, ''), coalesce(l.poison, ''), coalesce(o.status, '') "
+        "FROM ledger AS l FULL JOIN outbox_chaos AS o ON o.event_id = l.event"));
+    if (PQresultStatus(rows.get()) != PGRES_TUPLES_OK) throw std::runtime_error(trouble());
+    for (int r = 0; r < PQntuples(rows.get()); ++r) {
+      const auto cell = [&](int c) { return std::string(PQgetvalue(rows.get(), r, c)); };
+      Truth t;
+      t.tx = cell(0);
+      t.event = cell(1);
+      t.key = cell(2);
+      t.seq = std::stoll(cell(3));
+      t.hash = cell(4);
+      t.business = !t.tx.empty();
+      t.poison = cell(5) == "true";
+      t.status = cell(6);
+      truth.push_back(std::move(t));
+    }
+    const Answer applied(PQexec(connection_, "SELECT event FROM effects"));
+    if (PQresultStatus(applied.get()) != PGRES_TUPLES_OK) throw std::runtime_error(trouble());
+    for (int r = 0; r < PQntuples(applied.get()); ++r)
+      effects.push_back({PQgetvalue(applied.get(), r, 0)});
+  }
+
+ private:
+  bool connect() {
+    if (connection_ && PQstatus(connection_) == CONNECTION_OK &&
+        PQtransactionStatus(connection_) == PQTRANS_IDLE)
+      return true;
+    PQfinish(connection_);
+    connection_ = PQconnectdb((conninfo_ + " connect_timeout=5").c_str());
+    return PQstatus(connection_) == CONNECTION_OK;
+  }
+  std::string trouble() const { return PQerrorMessage(connection_); }
+  static int64_t number(const PGresult* rows, int column) {
+    return std::stoll(PQgetvalue(rows, 0, column));
+  }
+
+  bool run(const char* text) {
+    const Answer done(PQexec(connection_, text));
+    const auto status = PQresultStatus(done.get());
+    return status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK;
+  }
+
+  Answer query(const char* text, const std::vector<std::string>& values) {
+    std::vector<const char*> pointers;
+    for (const std::string& value : values) pointers.push_back(value.c_str());
+    return Answer(PQexecParams(connection_, text, static_cast<int>(pointers.size()), nullptr,
+                               pointers.data(), nullptr, nullptr, 0));
+  }
+
+  bool add(const NewTransaction& t, const NewEvent& e) {
+    const Answer rows = query(
+        "INSERT INTO accounts AS a (key, n) VALUES ($1, 1) ON CONFLICT (key) DO UPDATE SET n "
+        "= a.n + 1 RETURNING n",
+        {e.key});
+    if (PQresultStatus(rows.get()) != PGRES_TUPLES_OK) return false;
+    const std::string seq = PQgetvalue(rows.get(), 0, 0);
+    const Answer ledger = query(
+        "INSERT INTO ledger (event, tx, key, seq, hash, poison) VALUES ($1, $2, $3, $4, $5, $6)",
+        {e.event, t.tx, e.key, seq, payload_hash(e.pad), e.poison ? "true" : "false"});
+    if (PQresultStatus(ledger.get()) != PGRES_COMMAND_OK) return false;
+    const Answer outbox = query(
+        "INSERT INTO outbox_chaos (event_id, key, type, payload, headers) VALUES ($1, $2, "
+        "'direct', $3, $4)",
+        {e.event, e.key, payload(t, e), "{\"seq\": " + seq + "}"});
+    return PQresultStatus(outbox.get()) == PGRES_COMMAND_OK;
+  }
+
+  std::string conninfo_;
+  PGconn* connection_ = nullptr;
+};
+
+}  // namespace
+
+std::unique_ptr<Store> open_postgres(const std::string& conninfo) {
+  return std::make_unique<PostgresStore>(conninfo);
+}
+
+bool terminate_backends(const std::string& conninfo, int count) {
+  PGconn* connection = PQconnectdb((conninfo + " connect_timeout=5").c_str());
+  const std::string text =
+      "SELECT pg_terminate_backend(pid) FROM (SELECT pid FROM pg_stat_activity WHERE datname = "
+      "current_database() AND pid <> pg_backend_pid() AND application_name = 'engine' ORDER BY "
+      "random() LIMIT " +
+      std::to_string(count) + ") AS some";
+  const Answer done(PQexec(connection, text.c_str()));
+  const bool fine = PQresultStatus(done.get()) == PGRES_TUPLES_OK;
+  PQfinish(connection);
+  return fine;
+}
+
+}  // namespace drom::chaos
