@@ -15,7 +15,7 @@ namespace {
 // id, page by page.
 constexpr int64_t kBatchMax = 5000;
 constexpr int64_t kHeldKeysMax = 20'000;
-constexpr uint64_t kMarksMax = 1000;
+constexpr int64_t kMarksMax = 1000;
 // Before every transaction: no row is visible in it.
 constexpr const char* kNothing = "3:3:";
 constexpr milliseconds kMaintainEvery{1000};
@@ -42,19 +42,17 @@ class LogTables final : public LogSource {
         clock_(clock),
         log_(log),
         options_(std::move(options)),
-        statements_(
-            make_log_statements(options_.table, options_.sent == SentPolicy::remove)) {}
+        statements_(make_log_statements(options_.table, options_.sent == SentPolicy::remove)) {}
 
   async<Result<void>> open() override {
     List params;
     params.push_back(log_table(options_.table));
-    Result<sql::Rows> there = co_await database_.execute(
-        "SELECT to_regclass($1::text)::text AS name", std::move(params));
+    Result<sql::Rows> there =
+        co_await database_.execute("SELECT to_regclass($1::text)::text AS name", std::move(params));
     if (!there) co_return std::move(there.error());
     if (there->rows.at(0).at(0).is_null()) {
       if (!options_.create_table)
-        co_return Error(ErrorKind::config,
-                        "table " + log_table(options_.table) + " does not exist",
+        co_return Error(ErrorKind::config, "table " + log_table(options_.table) + " does not exist",
                         "set createTable=true, or create it with `drom outbox init --mode log`");
       Result<void> created = co_await database_.script(log_ddl(options_.table));
       // Another process may have been faster.
@@ -134,6 +132,7 @@ class LogTables final : public LogSource {
     List none;
     Result<sql::Rows> rows = co_await database_.execute(statements_.sizes, std::move(none));
     if (!rows) co_return clock_.steady() + kMaintainEvery;
+    co_await trim_marks();
     const List row = rows->rows.at(0);
     const int current = static_cast<int>(integer(row[0]));
     const bool full = integer(row[static_cast<size_t>(current) + 1]) >= options_.rotate_bytes;
@@ -258,9 +257,6 @@ class LogTables final : public LogSource {
   void add_checkpoint(const LogTrip& trip, std::vector<sql::Command>& commands) const {
     commands.push_back({statements_.guard, {log_resource(options_), options_.owner, trip.token}});
     if (!trip.holds.empty()) commands.push_back({statements_.hold, {holds_json(trip.holds)}});
-    // Insert-only, and emptied like the log itself: a row that is updated ten times a second would
-    // grow a long chain of versions under one open transaction.
-    if (trip.serial % kMarksMax == 0) commands.push_back({statements_.marks_reset, {}});
     const Mark mark = mark_of(trip.position);
     commands.push_back({statements_.mark,
                         {static_cast<int64_t>(trip.serial), mark.s1,
@@ -325,8 +321,39 @@ class LogTables final : public LogSource {
     return out;
   }
 
-  // Empties a table when all its rows are behind the checkpoint. Whoever has rows in it that are not
-  // committed holds a lock on it, so getting ours at once means that there are none.
+  // Checkpoints are insert-only, like the log: a row that is updated ten times a second would grow
+  // a long chain of versions under one open transaction. Emptying them must not wait for a reader
+  // (a dump), or delivery would: it happens beside the checkpoints and gives up at once.
+  async<> trim_marks() {
+    List none;
+    Result<sql::Rows> count = co_await database_.execute(statements_.marks_count, none);
+    if (!count || integer(count->rows.at(0).at(0)) < kMarksMax) co_return;
+    Result<std::unique_ptr<sql::Transaction>> begun = co_await database_.begin();
+    if (!begun) co_return;
+    sql::Transaction& transaction = **begun;
+    List guard;
+    guard.push_back(log_resource(options_));
+    guard.push_back(options_.owner);
+    guard.push_back(token_);
+    Result<sql::Rows> held = co_await transaction.execute(statements_.guard, std::move(guard));
+    if (held) held = co_await transaction.execute(statements_.marks_lock, none);
+    // What the table says, not what we know: the result of a checkpoint may have been lost.
+    if (held) held = co_await transaction.execute(statements_.last_mark, none);
+    if (held && !held->rows.empty()) {
+      List last = std::move(held->rows[0]);
+      held = co_await transaction.execute(statements_.marks_reset, none);
+      if (held) held = co_await transaction.execute(statements_.mark, std::move(last));
+      if (held) {
+        Result<void> committed = co_await transaction.commit();
+        if (!committed) log_.debug(options_.uri, "old checkpoints could not be removed yet");
+        co_return;
+      }
+    }
+    co_await transaction.rollback();
+  }
+
+  // Empties a table when all its rows are behind the checkpoint. Whoever has rows in it that are
+  // not committed holds a lock on it, so getting ours at once means that there are none.
   async<bool> truncate(int slot) {
     const Snapshot mark(mark_.s1);
     Result<std::unique_ptr<sql::Transaction>> begun = co_await database_.begin();

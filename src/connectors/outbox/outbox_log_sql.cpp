@@ -20,7 +20,8 @@ std::string fill(std::string text,
 // The default of `slot` reads the sequence without waiting and outside of any transaction, so that
 // turning to the next table needs no lock on this one. `xid` is that of the whole transaction, also
 // inside savepoints. Both indexes are small: the tables are.
-constexpr std::string_view kLogDdl = R"(CREATE SEQUENCE IF NOT EXISTS {table}_log_slot MINVALUE 0 MAXVALUE 2 START 0;
+constexpr std::string_view kLogDdl =
+    R"(CREATE SEQUENCE IF NOT EXISTS {table}_log_slot MINVALUE 0 MAXVALUE 2 START 0;
 SELECT setval('{table}_log_slot', 0) WHERE NOT EXISTS (SELECT 1 FROM pg_class WHERE oid = to_regclass('{table}_log'));
 CREATE TABLE IF NOT EXISTS {table}_log (
   id bigserial NOT NULL,
@@ -41,7 +42,7 @@ CREATE TABLE IF NOT EXISTS {table}_log_2 PARTITION OF {table}_log FOR VALUES IN 
 CREATE INDEX IF NOT EXISTS {index}_log_by_id ON {table}_log (id);
 CREATE INDEX IF NOT EXISTS {index}_log_by_xid ON {table}_log (xid);
 CREATE TABLE IF NOT EXISTS {table}_log_mark (
-  serial bigint NOT NULL,
+  serial bigint PRIMARY KEY,
   s1 text NOT NULL,
   s2 text,
   last_id bigint NOT NULL,
@@ -95,9 +96,10 @@ RETURNING token)";
       "UPDATE {table} SET next_attempt_at = now() WHERE id IN (SELECT id FROM {table} WHERE status "
       "= 'due' AND next_attempt_at IS NULL ORDER BY id LIMIT $1::bigint)",
       {{"table", table}});
-  out.held_keys = fill("SELECT DISTINCT w.key FROM {table} AS w WHERE w.key <> '' AND {unsent} "
-                       "LIMIT $1::bigint",
-                       {{"table", table}, {"unsent", std::string(kUnsent)}});
+  out.held_keys = fill(
+      "SELECT DISTINCT w.key FROM {table} AS w WHERE w.key <> '' AND {unsent} "
+      "LIMIT $1::bigint",
+      {{"table", table}, {"unsent", std::string(kUnsent)}});
   out.free_keys = fill(
       "SELECT k FROM jsonb_array_elements_text($1::text::jsonb) AS k WHERE NOT EXISTS (SELECT 1 "
       "FROM {table} AS w WHERE w.key = k AND {unsent} OFFSET 0)",
@@ -117,9 +119,11 @@ FROM jsonb_to_recordset($1::text::jsonb) AS h(n bigint, id bigint, status text, 
       "INSERT INTO {table}_log_mark (serial, s1, s2, last_id) VALUES ($1::bigint, $2::text, "
       "$3::text, $4::bigint)",
       {{"table", table}});
+  out.marks_count = "SELECT count(*) FROM " + table + "_log_mark";
+  out.marks_lock = "LOCK TABLE " + table + "_log_mark IN ACCESS EXCLUSIVE MODE NOWAIT";
   out.marks_reset = "TRUNCATE " + table + "_log_mark";
-  out.last_mark = "SELECT serial, s1, s2, last_id FROM " + table +
-                  "_log_mark ORDER BY serial DESC LIMIT 1";
+  out.last_mark =
+      "SELECT serial, s1, s2, last_id FROM " + table + "_log_mark ORDER BY serial DESC LIMIT 1";
   // One statement, one snapshot: what it sees is what pg_current_snapshot() says.
   out.read_batch = fill(
       R"(WITH b AS MATERIALIZED (SELECT {row} FROM {table}_log
@@ -140,8 +144,7 @@ ORDER BY id NULLS FIRST)",
 ORDER BY id LIMIT $4::bigint)",
       {{"table", table}, {"row", std::string(kRow)}});
   // The tables are filled and emptied faster than statistics are gathered.
-  out.planner =
-      "SELECT set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)";
+  out.planner = "SELECT set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)";
   out.regressed = fill(
       "SELECT (pg_snapshot_xmax($1::text::pg_snapshot) > pg_snapshot_xmax(pg_current_snapshot())) "
       "OR EXISTS (SELECT 1 FROM {table}_log WHERE xid >= pg_snapshot_xmax(pg_current_snapshot()))",
@@ -150,16 +153,16 @@ ORDER BY id LIMIT $4::bigint)",
       "UPDATE {table}_log SET xid = pg_current_xact_id() WHERE xid >= "
       "pg_snapshot_xmax(pg_current_snapshot())",
       {{"table", table}});
-  out.sizes = fill("SELECT pg_sequence_last_value('{table}_log_slot'::regclass)", {{"table", table}});
+  out.sizes =
+      fill("SELECT pg_sequence_last_value('{table}_log_slot'::regclass)", {{"table", table}});
   for (int i = 0; i < kLogSlots; ++i) {
     const std::string one = table + "_log_" + std::to_string(i);
     out.sizes += ", pg_relation_size('" + one + "')";
     out.lock[i] = "LOCK TABLE " + one + " IN ACCESS EXCLUSIVE MODE NOWAIT";
     out.truncate[i] = "TRUNCATE " + one;
-    out.pending[i] =
-        "SELECT 1 FROM " + one +
-        " WHERE (xid >= $1::text::xid8 OR xid = ANY($2::text::xid8[])) AND NOT "
-        "pg_visible_in_snapshot(xid, $3::text::pg_snapshot) LIMIT 1";
+    out.pending[i] = "SELECT 1 FROM " + one +
+                     " WHERE (xid >= $1::text::xid8 OR xid = ANY($2::text::xid8[])) AND NOT "
+                     "pg_visible_in_snapshot(xid, $3::text::pg_snapshot) LIMIT 1";
   }
   out.set_slot = "SELECT setval('" + table + "_log_slot', $1::bigint)";
 }

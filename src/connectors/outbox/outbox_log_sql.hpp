@@ -33,8 +33,10 @@ struct LogStatements {
   std::string free_keys;  // $1 JSON list of keys: those without unsent rows
 
   // Log mode.
-  std::string hold;   // $1 JSON list of {n, id, status, attempts, delay, error}
-  std::string mark;   // $1 serial, $2 s1, $3 s2 or null, $4 last id
+  std::string hold;  // $1 JSON list of {n, id, status, attempts, delay, error}
+  std::string mark;  // $1 serial, $2 s1, $3 s2 or null, $4 last id
+  std::string marks_count;
+  std::string marks_lock;  // fails at once when somebody uses the table
   std::string marks_reset;
   std::string last_mark;
   // Rows not visible in $3 whose xid is at least $1 or one of $2, if there are at most $4. First a
@@ -45,9 +47,9 @@ struct LogStatements {
   std::string planner;    // in the transaction of a read, before it
   std::string regressed;  // $1 s1; true when transaction ids have gone back (a restored dump)
   std::string restamp;
-  std::string sizes;      // the current slot, then the bytes of each table
-  std::string set_slot;   // $1
-  std::string pending[kLogSlots];   // $1 xmax, $2 xips, $3 s1: 1 when rows are not delivered
+  std::string sizes;               // the current slot, then the bytes of each table
+  std::string set_slot;            // $1
+  std::string pending[kLogSlots];  // $1 xmax, $2 xips, $3 s1: 1 when rows are not delivered
   std::string lock[kLogSlots];
   std::string truncate[kLogSlots];
 
