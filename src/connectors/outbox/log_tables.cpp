@@ -256,7 +256,10 @@ class LogTables final : public LogSource {
 
   void add_checkpoint(const LogTrip& trip, std::vector<sql::Command>& commands) const {
     commands.push_back({statements_.guard, {log_resource(options_), options_.owner, trip.token}});
-    if (!trip.holds.empty()) commands.push_back({statements_.hold, {holds_json(trip.holds)}});
+    if (!trip.holds.empty()) {
+      commands.push_back({statements_.planner, {}});  // the rows are found by id
+      commands.push_back({statements_.hold, {holds_json(trip.holds)}});
+    }
     const Mark mark = mark_of(trip.position);
     commands.push_back({statements_.mark,
                         {static_cast<int64_t>(trip.serial), mark.s1,
