@@ -180,6 +180,7 @@ class Simulation {
         static_cast<size_t>(dice_.between(0, static_cast<int64_t>(processes_.size()) - 1));
     Process& process = *processes_[victim];
     if (dice_.chance(40)) {  // kill -9, and a new one
+      if (process.trip && dice_.chance(50)) land(process);
       processes_.erase(processes_.begin() + static_cast<ptrdiff_t>(victim));
       start();
     } else if (dice_.chance(50)) {  // frozen, perhaps for longer than the lease
@@ -190,6 +191,15 @@ class Simulation {
       if (store_.bug == Bug::lost_last_batch) settle_unsent(process);
       apply(process, process.relay->step(relay::Stop(), now_));
     }
+  }
+  // The transaction of a process that does not live to see its answer.
+  void land(Process& process) {
+    if (auto* request = std::get_if<LeaseRequest>(&process.trip->second))
+      store_.ask(process.owner, *request, database_now());
+    else if (auto* data = std::get_if<DataTrip>(&process.trip->second))
+      run(process, *data);
+    else
+      store_.leave(process.owner, database_now());
   }
   void settle_unsent(Process& process) {
     relay::SettledAll settled;
