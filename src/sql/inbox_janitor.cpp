@@ -1,6 +1,5 @@
 #include "sql/inbox_janitor.hpp"
 
-
 namespace drom {
 namespace {
 
@@ -42,7 +41,8 @@ async<> InboxJanitor::run() {
     if (!more && !down)
       log_.warn("inbox", "old keys of " + table_ + " stay: " + more.error().message());
     down = !more;
-    co_await stopped_->wait(more && *more ? kBetweenChunks : kBetweenRounds);
+    const bool at_once = more.ok() && *more;
+    co_await stopped_->wait(at_once ? kBetweenChunks : kBetweenRounds);
   }
 }
 
