@@ -48,6 +48,7 @@ struct Process {
   std::string owner;
   std::unique_ptr<OutboxRelay> relay;
   SteadyTime wake_at{};
+  bool ready = false;
   std::optional<
       std::pair<SteadyTime, std::variant<std::monostate, LeaseRequest, DataTrip, ReleaseTrip>>>
       trip;
@@ -217,11 +218,14 @@ class Simulation {
 
   void apply(Process& process, RelayEffects effects) {
     process.wake_at = effects.wake_at;
+    process.ready = effects.ready;
     if (!std::holds_alternative<std::monostate>(effects.trip)) {
       if (process.trip) problem("two trips at once");
       process.trip.emplace(now_ + milliseconds(dice_.between(0, 20)), std::move(effects.trip));
       process.trip_asked = now_;
     }
+    if (!process.trip && !effects.finished && effects.wake_at <= now_)
+      problem("wants to be woken in the past: the shell would spin");
     for (RelayRow& row : effects.rows) {
       note(static_cast<uint64_t>(row.id));
       const auto stored = store_.rows.find(row.id);
@@ -240,9 +244,12 @@ class Simulation {
     if (process.trip && process.trip->first <= now_) answer(process);
     if (now_ < process.frozen_until) return;
     if (process.wake_at <= now_) apply(process, process.relay->step(relay::Tick(), now_));
-    if (!process.stopping) {
+    // As the shell does: it asks again only when it is told that there is something.
+    if (!process.stopping && process.ready) {
       relay::Take take{static_cast<size_t>(dice_.between(1, 16))};
-      apply(process, process.relay->step(take, now_));
+      RelayEffects effects = process.relay->step(take, now_);
+      if (effects.rows.empty() && effects.ready) problem("ready, but nothing to take: the shell would spin");
+      apply(process, std::move(effects));
     }
     deliver(process);
   }

@@ -76,6 +76,7 @@ class Campaign {
   std::unique_ptr<FaultProxy> proxy_;
   std::unique_ptr<Engines> engines_;
   std::unique_ptr<Writers> writers_;
+  bool healed_ = false;  // no more faults until the next round
   int64_t heal_ns_ = 0;  // of the network; 0: nothing to heal
 };
 
@@ -171,13 +172,16 @@ void Campaign::reap(Slot& slot) {
     ++report_.kills_at[slot.point];
     kills_ns_.push_back(now_ns());
     fault("kill at " + slot.point);
+  } else if (postgres() && WIFEXITED(*status) && WEXITSTATUS(*status) == 1 && !healed_) {
+    // An engine that cannot reach its database does not start; whoever supervises it tries again.
+    ++report_.other_faults["start without a database"];
   } else {
     problem("engine " + std::to_string(slot.number) + " ended by itself, " +
             (WIFEXITED(*status) ? "exit code " + std::to_string(WEXITSTATUS(*status))
                                 : "signal " + std::to_string(WTERMSIG(*status))) +
             ", plan '" + slot.plan + "'");
   }
-  start(slot, true);
+  start(slot, !healed_);
 }
 
 void Campaign::look_after() {
@@ -325,13 +329,14 @@ void Campaign::round(size_t kills) {
   const size_t first = report_.kills;
   const size_t crash_at = first + kills / 2;
   bool crashed = !options_.server;
+  healed_ = false;
   sink_.trouble(30);
   writers_->start();
   for (const auto& slot : engines_->slots())
     if (!slot->child.running()) start(*slot, true);
   const int64_t limit = now_ns() + ns(milliseconds(10'000 + 2000 * static_cast<int64_t>(kills)));
   while (report_.kills < first + kills) {
-    sleep_for(milliseconds(5 + dice(postgres() ? 90 : 120)));
+    sleep_for(milliseconds(5 + dice(postgres() ? 180 : 120)));
     look_after();
     if (!crashed && report_.kills >= crash_at) {
       crashed = true;
@@ -349,6 +354,7 @@ void Campaign::round(size_t kills) {
 
 // Everything is well from here on.
 void Campaign::heal() {
+  healed_ = true;
   sink_.trouble(0);
   if (proxy_) proxy_->heal();
   heal_ns_ = 0;

@@ -29,7 +29,8 @@ std::string list(const std::map<std::string, size_t>& counts) {
 std::string table(const std::vector<CampaignReport>& reports) {
   std::string out;
   line(out,
-       "| Store | Kills | Other faults | Events | Rolled back | Unknown commits | Replayed | "
+       "| Store | Kills | Other faults | Events | Rolled back or refused | Unknown commits | "
+       "Replayed | "
        "Lost | Phantom | Torn | Reordered | Double effects | Missing effects | Stuck | "
        "Duplicate deliveries | Recovery p50 / max | Commit to sink p99 / max | Drain max | "
        "Time |");
