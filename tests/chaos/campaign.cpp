@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "chaos/dice.hpp"
+#include "chaos/http_io.hpp"
 #include "chaos/routes.hpp"
 #include "rt/failpoint_plan.hpp"
 
@@ -100,7 +101,7 @@ void Campaign::write_routes() const {
   if (postgres())
     file << route_file("drom.postgres",
                        "{ url: \"" + options_.conninfo +
-                           " application_name=engine\", port: {{dbport}}, poolSize: 8, "
+                           " application_name=engine\", port: \"{{dbport}}\", poolSize: 8, "
                            "connectTimeout: 1s, statementTimeout: 2s, acquireTimeout: 2s }",
                        drom::to_string(kLease));
   else
@@ -257,7 +258,8 @@ void Campaign::strike(Slot& slot) {
 // SIGTERM: must finish what is in flight and end with 0.
 void Campaign::drain_engine(Slot& slot) {
   if (slot.resume_ns != 0 || !slot.plan.empty() || heal_ns_ != 0) return;
-  if (now_ns() - slot.started_ns < ns(milliseconds(150))) return;
+  // One that does not serve yet may be waiting for a database that is away.
+  if (!Socket::connect(slot.port, milliseconds(100)).valid()) return;
   count("SIGTERM");
   slot.child.signal(SIGTERM);
   const std::optional<int> status = slot.child.wait(milliseconds(10'000));
