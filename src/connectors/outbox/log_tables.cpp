@@ -5,7 +5,8 @@
 #include <algorithm>
 
 #include "connectors/outbox/log_source.hpp"
-#include "connectors/outbox/outbox_store.hpp"
+#include "connectors/outbox/outbox_log_sql.hpp"
+#include "connectors/outbox/outbox_sql.hpp"
 #include "drom/base/json.hpp"
 
 namespace drom::outbox {
@@ -21,6 +22,24 @@ constexpr const char* kNothing = "3:3:";
 constexpr milliseconds kMaintainEvery{1000};
 
 int64_t integer(const Value& value) { return value.to_int().value_or(0); }
+
+std::string log_resource(const std::string& table) { return table + ":log"; }
+
+// The guard divides by the number of leases it has found.
+bool is_fenced(const Error& error) { return error.type == "22012"; }
+
+std::string holds_json(const std::vector<Hold>& holds);
+
+async<Result<bool>> exists(sql::Database& database, std::string table) {
+  List params;
+  params.push_back(std::move(table));
+  Result<sql::Rows> rows = co_await database.execute(
+      "SELECT to_regclass($1::text) IS NOT NULL AS there", std::move(params));
+  if (!rows) co_return std::move(rows.error());
+  co_return rows->rows.at(0).at(0).to_bool().value_or(false);
+}
+
+Value or_null(const std::string& text) { return text.empty() ? Value() : Value(text); }
 
 struct Snapshot {
   std::string text;
@@ -42,47 +61,31 @@ class LogTables final : public LogSource {
         clock_(clock),
         log_(log),
         options_(std::move(options)),
-        statements_(make_log_statements(options_.table, options_.sent == SentPolicy::remove)) {}
+        resource_(log_resource(options_.table)),
+        statements_(make_log_statements(options_.table)) {}
 
   async<Result<void>> open() override {
-    List params;
-    params.push_back(log_table(options_.table));
-    Result<sql::Rows> there =
-        co_await database_.execute("SELECT to_regclass($1::text)::text AS name", std::move(params));
-    if (!there) co_return std::move(there.error());
-    if (there->rows.at(0).at(0).is_null()) {
-      if (!options_.create_table)
-        co_return Error(ErrorKind::config, "table " + log_table(options_.table) + " does not exist",
-                        "set createTable=true, or create it with `drom outbox init --mode log`");
-      Result<void> created = co_await database_.script(log_ddl(options_.table));
-      // Another process may have been faster.
-      if (!created) {
-        List again;
-        again.push_back(log_table(options_.table) + "_mark");
-        Result<sql::Rows> now_there = co_await database_.execute(
-            "SELECT to_regclass($1::text)::text AS name", std::move(again));
-        if (!now_there || now_there->rows.at(0).at(0).is_null()) co_return created;
-      }
-    }
-    co_return Result<void>();
+    Result<void> prepared =
+        co_await prepare_log_tables(database_, options_.table, options_.create_table);
+    co_return prepared;
   }
 
   async<logs::LeaseAnswer> lease(LogLease request, Error* failure) override {
     logs::LeaseAnswer answer;
     answer.asked = clock_.steady();
-    Result<int64_t> token = co_await lease_log(database_, statements_, options_);
-    if (!token) {
-      *failure = std::move(token.error());
+    Result<bool> ours = co_await take_lease(request.load);
+    if (!ours) {
+      *failure = std::move(ours.error());
       co_return answer;
     }
-    if (*token != 0 && request.load) {
-      Result<void> loaded = co_await load(*token, answer);
+    if (*ours && request.load) {
+      Result<void> loaded = co_await load(answer);
       if (!loaded) {
         *failure = std::move(loaded.error());
         co_return answer;
       }
     }
-    answer.token = *token;
+    answer.token = *ours ? generation_ : 0;
     answer.ok = true;
     co_return answer;
   }
@@ -90,6 +93,10 @@ class LogTables final : public LogSource {
   async<logs::TripAnswer> trip(LogTrip trip, Error* failure) override {
     logs::TripAnswer answer;
     std::vector<sql::Command> commands;
+    if (trip.token != generation_) {
+      answer.fenced = true;
+      co_return answer;
+    }
     if (trip.serial != 0) add_checkpoint(trip, commands);
     const size_t ask = commands.size();
     if (!trip.ask.empty()) {
@@ -119,16 +126,16 @@ class LogTables final : public LogSource {
 
   async<Result<void>> release() override {
     List params;
-    params.push_back(log_resource(options_));
+    params.push_back(resource_);
     params.push_back(options_.owner);
     Result<sql::Rows> done = co_await database_.execute(statements_.release, std::move(params));
-    token_ = 0;
+    held_ = false;
     if (!done) co_return std::move(done.error());
     co_return Result<void>();
   }
 
   async<SteadyTime> maintain() override {
-    if (token_ == 0) co_return clock_.steady() + kMaintainEvery;
+    if (!held_ || fresh_) co_return clock_.steady() + kMaintainEvery;
     List none;
     Result<sql::Rows> rows = co_await database_.execute(statements_.sizes, std::move(none));
     if (!rows) co_return clock_.steady() + kMaintainEvery;
@@ -154,9 +161,6 @@ class LogTables final : public LogSource {
     co_return clock_.steady() + kMaintainEvery;
   }
 
-  async<logs::Rows> next(size_t) override { co_return logs::Rows(); }
-  async<> close() override { co_return; }
-
  private:
   // Between two snapshots. A null s2 stands for "now".
   struct Batch {
@@ -170,32 +174,88 @@ class LogTables final : public LogSource {
     int64_t last_id = 0;
   };
 
-  async<Result<void>> load(int64_t token, logs::LeaseAnswer& answer) {
+  // A load always draws a new token. Taking it waits for a checkpoint of ours that is still under
+  // way and refuses one that comes later, so that what is read next is final. False: another owner
+  // has the lease.
+  async<Result<bool>> take_lease(bool load) {
+    if (!held_) {
+      // Whoever stands by does not write.
+      Result<sql::Rows> other = co_await database_.execute(statements_.lease_peek, owner_params());
+      if (!other) co_return std::move(other.error());
+      if (!other->rows.empty()) co_return false;
+    }
+    List params = owner_params();
+    params.push_back(int64_t{options_.lease.count()});
+    params.push_back(int64_t{load ? 1 : 0});
     std::vector<sql::Command> commands;
-    commands.push_back({statements_.guard, {log_resource(options_), options_.owner, token}});
-    // Rows of claim mode, from before log mode was chosen.
-    commands.push_back({statements_.adopt, {int64_t{1'000'000'000}}});
+    commands.push_back({statements_.lease_before, {resource_}});
+    commands.push_back({statements_.lease, std::move(params)});
+    Result<std::vector<sql::Rows>> results = co_await database_.execute_all(std::move(commands));
+    if (!results) co_return std::move(results.error());
+    const sql::Rows& before = (*results)[0];
+    const sql::Rows& taken = (*results)[1];
+    if (taken.rows.empty()) {
+      held_ = false;
+      co_return false;
+    }
+    const bool was_ours = !before.rows.empty() && before.rows[0][0].raw() == options_.owner;
+    std::string identity = taken.rows[0][1].to_text();
+    if (!held_ || !was_ours || identity != identity_) {
+      ++generation_;
+      fresh_ = true;
+    }
+    held_ = true;
+    token_ = integer(taken.rows[0][0]);
+    identity_ = std::move(identity);
+    co_return true;
+  }
+
+  List owner_params() const { return {resource_, options_.owner}; }
+  sql::Command guard() const {
+    return {statements_.guard, {resource_, options_.owner, token_, identity_}};
+  }
+
+  async<Result<void>> load(logs::LeaseAnswer& answer) {
+    co_await ask_system();
+    std::vector<sql::Command> commands;
+    commands.push_back(guard());
     commands.push_back({statements_.last_mark, {}});
     commands.push_back({statements_.held_keys, {kHeldKeysMax + 1}});
     Result<std::vector<sql::Rows>> results = co_await database_.execute_all(std::move(commands));
     if (!results) co_return std::move(results.error());
     Mark mark;
-    const sql::Rows& last = (*results)[2];
+    std::string system;
+    const sql::Rows& last = (*results)[1];
     if (!last.rows.empty()) {
-      answer.serial = static_cast<uint64_t>(integer(last.rows[0][0]));
-      mark.s1 = last.rows[0][1].to_text();
-      mark.s2 = last.rows[0][2].to_text();
-      mark.last_id = integer(last.rows[0][3]);
+      const List& row = last.rows[0];
+      answer.serial = static_cast<uint64_t>(integer(row[0]));
+      mark = mark_in(row);
+      system = row[4].to_text();
     }
     logs::TripAnswer held;
-    take_held_keys((*results)[3], held);
+    take_held_keys((*results)[2], held);
     answer.held_keys = std::move(held.held_keys);
     answer.hold_all = held.hold_all;
-    Result<bool> repaired = co_await repair(token, answer, mark);
+    Result<bool> repaired = co_await repair(std::move(system), answer, mark);
     if (!repaired) co_return std::move(repaired.error());
-    if (token != token_ || *repaired) resume(std::move(mark));
-    token_ = token;
+    if (*repaired && !fresh_) ++generation_;
+    if (fresh_ || *repaired) resume(std::move(mark));
+    fresh_ = false;
     co_return Result<void>();
+  }
+
+  async<> ask_system() {
+    Result<sql::Rows> rows = co_await database_.execute(statements_.system, List());
+    if (rows && !rows->rows.empty()) system_ = rows->rows[0][0].to_text();
+    if (!rows) log_.debug(options_.uri, "the cluster is not told: " + rows.error().message());
+  }
+
+  static Mark mark_in(const List& row) {
+    Mark mark;
+    mark.s1 = row[1].to_text();
+    mark.s2 = row[2].to_text();
+    mark.last_id = integer(row[3]);
+    return mark;
   }
 
   void resume(Mark mark) {
@@ -208,25 +268,25 @@ class LogTables final : public LogSource {
     mark_ = std::move(mark);
   }
 
-  // After a dump was restored elsewhere, transaction ids start again below those in the rows and in
-  // the checkpoint. What was delivered cannot be told apart any more, so everything that the tables
-  // still hold is delivered (again).
-  async<Result<bool>> repair(int64_t token, logs::LeaseAnswer& answer, Mark& mark) {
+  // After a dump was restored elsewhere, transaction ids are another server's and mean nothing. What
+  // was delivered cannot be told apart any more, so everything that the tables still hold is
+  // delivered (again).
+  async<Result<bool>> repair(std::string system, logs::LeaseAnswer& answer, Mark& mark) {
     List params;
     params.push_back(mark.s1);
     Result<sql::Rows> regressed =
         co_await database_.execute(statements_.regressed, std::move(params));
     if (!regressed) co_return std::move(regressed.error());
-    if (!regressed->rows.at(0).at(0).to_bool().value_or(false)) co_return false;
+    const bool elsewhere = !system.empty() && !system_.empty() && system != system_;
+    if (!elsewhere && !regressed->rows.at(0).at(0).to_bool().value_or(false)) co_return false;
     log_.warn(options_.uri,
-              "transaction ids have gone back (a restored dump?): all events that the log tables "
-              "hold are delivered again");
+              "the checkpoint is of another database server (a restored dump?): all events that the "
+              "log tables hold are delivered again");
     mark = Mark();
     std::vector<sql::Command> commands;
-    commands.push_back({statements_.guard, {log_resource(options_), options_.owner, token}});
+    commands.push_back(guard());
     commands.push_back({statements_.restamp, {}});
-    commands.push_back({statements_.mark,
-                        {static_cast<int64_t>(answer.serial + 1), mark.s1, Value(), int64_t{0}}});
+    commands.push_back(mark_command(answer.serial + 1, mark));
     Result<std::vector<sql::Rows>> done = co_await database_.execute_all(std::move(commands));
     if (!done) co_return std::move(done.error());
     ++answer.serial;
@@ -255,15 +315,17 @@ class LogTables final : public LogSource {
   }
 
   void add_checkpoint(const LogTrip& trip, std::vector<sql::Command>& commands) const {
-    commands.push_back({statements_.guard, {log_resource(options_), options_.owner, trip.token}});
+    commands.push_back(guard());
     if (!trip.holds.empty()) {
       commands.push_back({statements_.planner, {}});  // the rows are found by id
       commands.push_back({statements_.hold, {holds_json(trip.holds)}});
     }
-    const Mark mark = mark_of(trip.position);
-    commands.push_back({statements_.mark,
-                        {static_cast<int64_t>(trip.serial), mark.s1,
-                         mark.s2.empty() ? Value() : Value(mark.s2), mark.last_id}});
+    commands.push_back(mark_command(trip.serial, mark_of(trip.position)));
+  }
+
+  sql::Command mark_command(uint64_t serial, const Mark& mark) const {
+    return {statements_.mark,
+            {static_cast<int64_t>(serial), mark.s1, or_null(mark.s2), mark.last_id, system_}};
   }
 
   void checkpointed(const LogTrip& trip) {
@@ -324,67 +386,65 @@ class LogTables final : public LogSource {
     return out;
   }
 
+  // Begins a transaction that locks and then looks at what was committed before the lock: each
+  // statement needs its own snapshot, whatever the database's default is.
+  async<Result<std::unique_ptr<sql::Transaction>>> begin_guarded(std::string lock) {
+    Result<std::unique_ptr<sql::Transaction>> begun = co_await database_.begin();
+    if (!begun) co_return begun;
+    std::vector<sql::Command> commands;
+    commands.push_back({statements_.read_committed, {}});
+    commands.push_back(guard());
+    commands.push_back({std::move(lock), {}});
+    Result<std::vector<sql::Rows>> held = co_await (*begun)->execute_all(std::move(commands));
+    if (held) co_return begun;
+    co_await (*begun)->rollback();
+    co_return std::move(held.error());
+  }
+
   // Checkpoints are insert-only, like the log: a row that is updated ten times a second would grow
   // a long chain of versions under one open transaction. Emptying them must not wait for a reader
   // (a dump), or delivery would: it happens beside the checkpoints and gives up at once.
   async<> trim_marks() {
-    List none;
-    Result<sql::Rows> count = co_await database_.execute(statements_.marks_count, none);
+    Result<sql::Rows> count = co_await database_.execute(statements_.marks_count, List());
     if (!count || integer(count->rows.at(0).at(0)) < kMarksMax) co_return;
-    Result<std::unique_ptr<sql::Transaction>> begun = co_await database_.begin();
+    Result<std::unique_ptr<sql::Transaction>> begun = co_await begin_guarded(statements_.marks_lock);
     if (!begun) co_return;
     sql::Transaction& transaction = **begun;
-    List guard;
-    guard.push_back(log_resource(options_));
-    guard.push_back(options_.owner);
-    guard.push_back(token_);
-    Result<sql::Rows> held = co_await transaction.execute(statements_.guard, std::move(guard));
-    if (held) held = co_await transaction.execute(statements_.marks_lock, none);
     // What the table says, not what we know: the result of a checkpoint may have been lost.
-    if (held) held = co_await transaction.execute(statements_.last_mark, none);
-    if (held && !held->rows.empty()) {
-      List last = std::move(held->rows[0]);
-      held = co_await transaction.execute(statements_.marks_reset, none);
-      if (held) held = co_await transaction.execute(statements_.mark, std::move(last));
-      if (held) {
-        Result<void> committed = co_await transaction.commit();
-        if (!committed) log_.debug(options_.uri, "old checkpoints could not be removed yet");
-        co_return;
-      }
+    Result<sql::Rows> last = co_await transaction.execute(statements_.last_mark, List());
+    bool good = last.ok() && !last->rows.empty();
+    if (good) {
+      std::vector<sql::Command> commands;
+      commands.push_back({statements_.marks_reset, {}});
+      commands.push_back({statements_.mark, std::move(last->rows[0])});
+      Result<std::vector<sql::Rows>> done = co_await transaction.execute_all(std::move(commands));
+      good = done.ok();
     }
-    co_await transaction.rollback();
+    if (!good) {
+      co_await transaction.rollback();
+      co_return;
+    }
+    Result<void> committed = co_await transaction.commit();
+    if (!committed) log_.debug(options_.uri, "old checkpoints could not be removed yet");
   }
 
   // Empties a table when all its rows are behind the checkpoint. Whoever has rows in it that are
   // not committed holds a lock on it, so getting ours at once means that there are none.
   async<bool> truncate(int slot) {
     const Snapshot mark(mark_.s1);
-    Result<std::unique_ptr<sql::Transaction>> begun = co_await database_.begin();
+    Result<std::unique_ptr<sql::Transaction>> begun =
+        co_await begin_guarded(statements_.lock[slot]);
     if (!begun) co_return false;
     sql::Transaction& transaction = **begun;
-    List guard;
-    guard.push_back(log_resource(options_));
-    guard.push_back(options_.owner);
-    guard.push_back(token_);
-    Result<sql::Rows> held = co_await transaction.execute(statements_.guard, std::move(guard));
-    if (held) {
-      List none;
-      held = co_await transaction.execute(statements_.lock[slot], std::move(none));
-    }
-    bool empty = false;
-    if (held) {
-      List params;
-      params.push_back(mark.xmax);
-      params.push_back(mark.xips);
-      params.push_back(mark.text);
-      Result<sql::Rows> pending =
-          co_await transaction.execute(statements_.pending[slot], std::move(params));
-      empty = pending && pending->rows.empty();
-    }
+    List params;
+    params.push_back(mark.xmax);
+    params.push_back(mark.xips);
+    params.push_back(mark.text);
+    Result<sql::Rows> pending =
+        co_await transaction.execute(statements_.holds_pending[slot], std::move(params));
+    bool empty = pending.ok() && pending->rows.empty();
     if (empty) {
-      List none;
-      Result<sql::Rows> done =
-          co_await transaction.execute(statements_.truncate[slot], std::move(none));
+      Result<sql::Rows> done = co_await transaction.execute(statements_.truncate[slot], List());
       empty = done.ok();
     }
     if (!empty) {
@@ -399,8 +459,15 @@ class LogTables final : public LogSource {
   Clock& clock_;
   Log& log_;
   LogOptions options_;
+  std::string resource_;
   LogStatements statements_;
-  int64_t token_ = 0;
+  bool held_ = false;   // the lease, as far as we know
+  int64_t token_ = 0;   // in the database
+  std::string identity_;
+  std::string system_;  // empty: not told
+  // What the machine sees as the token: another one when it must read from the checkpoint again.
+  int64_t generation_ = 0;
+  bool fresh_ = false;  // of a generation that has not been loaded yet
   Mark mark_;                  // the last checkpoint
   std::deque<Batch> batches_;  // read and not behind the checkpoint
   uint64_t number_ = 0;
@@ -431,29 +498,6 @@ std::string error_text(std::string text) {
   return text;
 }
 
-}  // namespace
-
-std::unique_ptr<LogSource> make_log_tables(sql::Database& database, Clock& clock, Log& log,
-                                           LogOptions options) {
-  return std::make_unique<LogTables>(database, clock, log, std::move(options));
-}
-
-std::string log_resource(const LogOptions& options) { return options.table + ":log"; }
-
-bool is_fenced(const Error& error) { return error.type == "22012"; }
-
-async<Result<int64_t>> lease_log(sql::Database& database, const LogStatements& statements,
-                                 const LogOptions& options) {
-  List params;
-  params.push_back(log_resource(options));
-  params.push_back(options.owner);
-  params.push_back(int64_t{options.lease.count()});
-  Result<sql::Rows> rows = co_await database.execute(statements.lease, std::move(params));
-  if (!rows) co_return std::move(rows.error());
-  if (rows->rows.empty()) co_return int64_t{0};
-  co_return integer(rows->rows[0][0]);
-}
-
 std::string holds_json(const std::vector<Hold>& holds) {
   List list;
   list.reserve(holds.size());
@@ -465,16 +509,78 @@ std::string holds_json(const std::vector<Hold>& holds) {
     entry.append("attempts", hold.attempts);
     entry.append("delay", int64_t{hold.delay.count()});
     entry.append("error", hold.error.empty() ? Value() : Value(error_text(hold.error)));
-    if (!hold.columns.empty()) {
-      entry.append("event_id", hold.columns[kColEventId]);
-      entry.append("key", hold.columns[kColKey]);
-      entry.append("type", hold.columns[kColType]);
-      entry.append("payload", hold.columns[kColPayload]);
-      entry.append("headers", hold.columns[kColHeaders]);
-    }
     list.push_back(Value(std::move(entry)));
   }
   return to_json(Value(std::move(list)));
+}
+
+}  // namespace
+
+std::unique_ptr<LogSource> make_log_tables(sql::Database& database, Clock& clock, Log& log,
+                                           LogOptions options) {
+  return std::make_unique<LogTables>(database, clock, log, std::move(options));
+}
+
+async<Result<void>> prepare_log_tables(sql::Database& database, std::string table, bool create) {
+  const std::string marks = log_table(table) + "_mark";
+  Result<bool> there = co_await exists(database, marks);
+  if (!there) co_return std::move(there.error());
+  if (!*there) {
+    if (!create)
+      co_return Error(ErrorKind::config, "table " + log_table(table) + " does not exist",
+                      "set createTable=true, or create it with `drom outbox init --mode log`");
+    Result<void> created = co_await database.script(log_ddl(table));
+    if (!created) {
+      // Another process may have been faster.
+      there = co_await exists(database, marks);
+      if (!there || !*there) co_return created;
+    }
+  }
+  // A read that finds nothing tells whether all columns are there.
+  List params;
+  params.push_back(int64_t{0});
+  params.push_back(kNothing);
+  params.push_back(kNothing);
+  params.push_back(int64_t{0});
+  Result<sql::Rows> probe =
+      co_await database.execute(make_log_statements(table).read_page, std::move(params));
+  if (!probe && probe.error().kind == ErrorKind::rejected)
+    co_return Error(ErrorKind::config,
+                    "table " + log_table(table) +
+                        " is not a log that we can work with: " + probe.error().what,
+                    "`drom outbox init --mode log` prints the table definition");
+  if (!probe) co_return std::move(probe.error());
+  co_return Result<void>();
+}
+
+async<Result<std::optional<LogStatus>>> log_status(sql::Database& database, std::string table,
+                                                   int64_t limit) {
+  using Out = Result<std::optional<LogStatus>>;
+  Result<bool> there = co_await exists(database, log_table(table) + "_mark");
+  if (!there) co_return std::move(there.error());
+  if (!*there) co_return Out(std::nullopt);
+  const LogStatements statements = make_log_statements(table);
+  std::vector<sql::Command> commands;
+  commands.push_back({statements.last_mark, {}});
+  commands.push_back({statements.sizes, {}});
+  commands.push_back({"SELECT owner FROM drom_lease WHERE resource = $1::text AND bucket = 0 AND "
+                      "owner <> '' AND expires_at > now()",
+                      {log_resource(table)}});
+  Result<std::vector<sql::Rows>> found = co_await database.execute_all(std::move(commands));
+  if (!found) co_return std::move(found.error());
+  LogStatus out;
+  for (size_t i = 1; i <= kLogSlots; ++i) out.bytes += integer((*found)[1].rows.at(0).at(i));
+  if (!(*found)[2].rows.empty()) out.relay = (*found)[2].rows[0][0].to_text();
+  List mark{int64_t{0}, kNothing, Value(), int64_t{0}};
+  if (!(*found)[0].rows.empty()) mark = (*found)[0].rows[0];
+  const Snapshot from(mark[1].to_text());
+  List params{from.xmax, from.xips, from.text, mark[3], mark[2], limit};
+  Result<sql::Rows> pending = co_await database.execute(statements.pending, std::move(params));
+  if (!pending) co_return std::move(pending.error());
+  const List& row = pending->rows.at(0);
+  out.due = integer(row[0]);
+  if (!row[1].is_null()) out.oldest = milliseconds(std::max<int64_t>(0, integer(row[1])));
+  co_return Out(std::move(out));
 }
 
 }  // namespace drom::outbox

@@ -47,6 +47,15 @@ std::vector<OptionSpec> common_part() {
       {.name = "table",
        .doc = "Table to use instead of outbox_NAME, with an optional schema.",
        .example = "sales.outbox"},
+      {.name = "mode",
+       .type = OptionType::enumeration,
+       .doc = "How the table is used, the same for writers and relays. claim: relays share the keys, "
+              "and mark or delete what is sent. log (PostgreSQL): rows go to TABLE_log and are never "
+              "changed, one relay at a time reads them in the order of their commits, and tables are "
+              "emptied as a whole; rows that fail go on in TABLE. Long transactions and high rates do "
+              "not make the tables grow.",
+       .fallback = "claim",
+       .values = {"claim", "log"}},
       {.name = "createTable",
        .type = OptionType::boolean,
        .doc = "Whether the table and drom_lease are created when they do not exist.",
@@ -264,9 +273,17 @@ Result<OutboxOptions> read_options(const Config& config) {
   Result<std::optional<ForeignTable>> foreign = foreign_table(config, options.table);
   if (!foreign) return std::move(foreign.error());
   options.foreign = std::move(*foreign);
+  if (config.text("mode") == "log") options.mode = Mode::log;
+  if (options.mode == Mode::log && options.foreign)
+    return Error(ErrorKind::config, "mode=log has tables of its own and cannot read table " +
+                                        options.table + " in another format",
+                 "remove `format`, or use mode=claim, which reads any table");
   Result<SentPolicy> sent = sent_policy(config, options.foreign);
   if (!sent) return std::move(sent.error());
   options.sent = *sent;
+  if (options.mode == Mode::log && options.sent == SentPolicy::archive)
+    return Error(ErrorKind::config, "mode=log keeps no row that was sent, so none can be archived",
+                 "remove sentPolicy=archive, or use mode=claim");
   options.retention = config.duration("sentRetention");
   if (options.foreign && !config.given("sentRetention")) options.retention = milliseconds(0);
   if (options.sent == SentPolicy::mark && options.retention.count() > 0)
@@ -285,6 +302,11 @@ Result<std::unique_ptr<Endpoint>> make_outbox(const Config& config, BuildContext
   Result<sql::Database*> database =
       sql::find_data_source(context.registry(), config.text("dataSource"));
   if (!database) return std::move(database.error());
+  if (options->mode == outbox::Mode::log && (*database)->dialect() != sql::Dialect::postgres)
+    return Error(ErrorKind::config,
+                 "mode=log needs PostgreSQL, and data source '" + (*database)->name() + "' is " +
+                     std::string(sql::to_string((*database)->dialect())),
+                 "use mode=claim, which works on every database");
   OutboxBoard& board = context.shared<OutboxBoard>([] { return std::make_shared<OutboxBoard>(); });
   OutboxServices services{**database,    context.io(),  context.clock(),
                           context.log(), context.rng(), &board};

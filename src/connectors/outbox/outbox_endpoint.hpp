@@ -14,9 +14,15 @@
 
 namespace drom::outbox {
 
+enum class Mode : uint8_t {
+  claim,  // rows are read by state and marked
+  log,    // PostgreSQL: rows are only inserted, and read between two snapshots
+};
+
 struct OutboxOptions {
   std::string uri;
   std::string table;
+  Mode mode = Mode::claim;
   bool create_table = true;
   std::optional<ForeignTable> foreign;  // the table is not ours
   // Producer.
@@ -30,6 +36,7 @@ struct OutboxOptions {
   SentPolicy sent = SentPolicy::mark;
   milliseconds retention{0};
   size_t in_flight_max = 64;
+  int64_t rotate_bytes = 64 << 20;  // log mode: a table of this size is followed by the next one
 };
 
 // The shape to be resolved against the real table.
@@ -53,7 +60,12 @@ struct OutboxServices {
 
 std::unique_ptr<Producer> make_producer(const OutboxServices& services,
                                         const OutboxOptions& options);
+// By the mode.
 std::unique_ptr<Consumer> make_consumer(const OutboxServices& services,
                                         const OutboxOptions& options);
+std::unique_ptr<Consumer> make_claim_consumer(const OutboxServices& services,
+                                              const OutboxOptions& options);
+std::unique_ptr<Consumer> make_log_consumer(const OutboxServices& services,
+                                            const OutboxOptions& options);
 
 }  // namespace drom::outbox

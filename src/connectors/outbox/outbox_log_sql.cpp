@@ -1,31 +1,20 @@
 #include "connectors/outbox/outbox_log_sql.hpp"
 
-#include <initializer_list>
-#include <utility>
+#include "connectors/outbox/outbox_sql.hpp"
 
 namespace drom::outbox {
 namespace {
 
-std::string fill(std::string text,
-                 std::initializer_list<std::pair<std::string_view, std::string>> pairs) {
-  for (const auto& [word, value] : pairs) {
-    const std::string mark = "{" + std::string(word) + "}";
-    for (size_t at = text.find(mark); at != std::string::npos;
-         at = text.find(mark, at + value.size()))
-      text.replace(at, mark.size(), value);
-  }
-  return text;
-}
-
 // The default of `slot` reads the sequence without waiting and outside of any transaction, so that
 // turning to the next table needs no lock on this one. `xid` is that of the whole transaction, also
-// inside savepoints. Both indexes are small: the tables are.
+// inside savepoints. Both indexes are small: the tables are. The index _held tells which keys have
+// unsent rows in the claim table.
 constexpr std::string_view kLogDdl =
     R"(CREATE SEQUENCE IF NOT EXISTS {table}_log_slot MINVALUE 0 MAXVALUE 2 START 0;
 SELECT setval('{table}_log_slot', 0) WHERE NOT EXISTS (SELECT 1 FROM pg_class WHERE oid = to_regclass('{table}_log'));
 CREATE TABLE IF NOT EXISTS {table}_log (
   id bigserial NOT NULL,
-  slot smallint NOT NULL DEFAULT pg_sequence_last_value('{table}_log_slot'::regclass),
+  slot smallint NOT NULL DEFAULT coalesce(pg_sequence_last_value('{table}_log_slot'::regclass), 0),
   xid xid8 NOT NULL DEFAULT pg_current_xact_id(),
   event_id text NOT NULL DEFAULT gen_random_uuid()::text,
   key text,
@@ -46,59 +35,63 @@ CREATE TABLE IF NOT EXISTS {table}_log_mark (
   s1 text NOT NULL,
   s2 text,
   last_id bigint NOT NULL,
+  system text,
   created_at timestamptz NOT NULL DEFAULT now()
 );
-)";
-
-constexpr std::string_view kCdcDdl = R"(CREATE TABLE IF NOT EXISTS {table}_cdc_mark (
-  serial bigint NOT NULL,
-  lsn pg_lsn NOT NULL,
-  major bigint NOT NULL,
-  minor bigint NOT NULL,
-  created_at timestamptz NOT NULL DEFAULT now()
-);
+CREATE INDEX IF NOT EXISTS {index}_held ON {table} (key) WHERE status IN ('due', 'parked');
 )";
 
 std::string name_of(std::string_view table) {
   return std::string(table.substr(table.rfind('.') + 1));
 }
 
-// Where a held row stands. A time that is over, unlike none, says "held" (the index _wait has it).
 constexpr std::string_view kHeldAt =
-    "CASE h.status WHEN 'dead' THEN NULL WHEN 'parked' THEN 'infinity'::timestamptz "
-    "ELSE now() + h.delay * interval '1 millisecond' END";
+    "CASE h.status WHEN 'parked' THEN 'infinity'::timestamptz WHEN 'due' THEN CASE WHEN h.delay > 0 "
+    "THEN now() + h.delay * interval '1 millisecond' END END";
 
-// Unsent rows that hold back later ones of their key.
-constexpr std::string_view kUnsent =
-    "w.next_attempt_at IS NOT NULL AND w.status IN ('due', 'parked') "
-    "AND (w.available_at IS NULL OR w.available_at <= now())";
+// Rows that hold back later ones of their key; delayed ones are outside of its order.
+constexpr std::string_view kUnsent = "w.status IN ('due', 'parked') AND w.available_at IS NULL";
+
+// Changes when transaction ids that were given out may have been lost: another server has been
+// promoted, a backup restored in place, the server restarted.
+constexpr std::string_view kIdentity =
+    "(left(pg_walfile_name(pg_current_wal_lsn()), 8) || '/' || extract(epoch FROM "
+    "pg_postmaster_start_time())::text)";
 
 constexpr std::string_view kRow =
     "id, 0 AS bucket, event_id, key, type, payload, payload_bytes, headers, 0::bigint AS attempts, "
     "created_at, (available_at IS NOT NULL AND available_at > now()) AS later";
 
-void add_shared(const std::string& table, LogStatements& out) {
-  out.lease =
+void add_lease(LogStatements& out) {
+  out.lease_peek =
+      "SELECT owner FROM drom_lease WHERE resource = $1::text AND bucket = 0 AND owner <> $2::text "
+      "AND expires_at > now()";
+  out.lease_before =
+      "SELECT owner FROM drom_lease WHERE resource = $1::text AND bucket = 0 FOR UPDATE";
+  out.lease = fill(
       R"(INSERT INTO drom_lease AS l (resource, bucket, owner, token, expires_at)
 VALUES ($1::text, 0, $2::text, 1, now() + $3::float8 * interval '1 millisecond')
 ON CONFLICT (resource, bucket) DO UPDATE SET owner = excluded.owner,
-  token = CASE WHEN l.owner = excluded.owner THEN l.token ELSE l.token + 1 END,
+  token = CASE WHEN l.owner = excluded.owner AND $4::integer = 0 THEN l.token ELSE l.token + 1 END,
   expires_at = excluded.expires_at
   WHERE l.owner = excluded.owner OR l.expires_at <= now()
-RETURNING token)";
+RETURNING token, {identity})",
+      {{"identity", std::string(kIdentity)}});
   out.release =
-      "UPDATE drom_lease SET owner = '', expires_at = now() WHERE resource = $1::text AND owner = "
-      "$2::text";
-  out.guard =
+      "UPDATE drom_lease SET owner = '', expires_at = now() WHERE resource = $1::text AND bucket = "
+      "0 AND owner = $2::text";
+  out.guard = fill(
       "SELECT 1 / (SELECT count(*) FROM (SELECT 1 FROM drom_lease WHERE resource = $1::text AND "
-      "bucket = 0 AND owner = $2::text AND token = $3::bigint FOR SHARE) AS x)";
-  out.adopt = fill(
-      "UPDATE {table} SET next_attempt_at = now() WHERE id IN (SELECT id FROM {table} WHERE status "
-      "= 'due' AND next_attempt_at IS NULL ORDER BY id LIMIT $1::bigint)",
-      {{"table", table}});
+      "bucket = 0 AND owner = $2::text AND token = $3::bigint AND {identity} = $4::text FOR SHARE) "
+      "AS x)",
+      {{"identity", std::string(kIdentity)}});
+  out.read_committed = "SET TRANSACTION ISOLATION LEVEL READ COMMITTED";
+  out.system = "SELECT system_identifier::text FROM pg_control_system()";
+}
+
+void add_keys(const std::string& table, LogStatements& out) {
   out.held_keys = fill(
-      "SELECT DISTINCT w.key FROM {table} AS w WHERE w.key <> '' AND {unsent} "
-      "LIMIT $1::bigint",
+      "SELECT DISTINCT w.key FROM {table} AS w WHERE w.key <> '' AND {unsent} LIMIT $1::bigint",
       {{"table", table}, {"unsent", std::string(kUnsent)}});
   out.free_keys = fill(
       "SELECT k FROM jsonb_array_elements_text($1::text::jsonb) AS k WHERE NOT EXISTS (SELECT 1 "
@@ -111,19 +104,16 @@ void add_log(const std::string& table, LogStatements& out) {
       R"(INSERT INTO {table} (event_id, key, type, payload, payload_bytes, headers, created_at,
   available_at, status, attempts, next_attempt_at, last_error)
 SELECT l.event_id, l.key, l.type, l.payload, l.payload_bytes, l.headers, l.created_at,
-  l.available_at, h.status, h.attempts, {held_at}, h.error
+  CASE WHEN l.available_at > now() THEN l.available_at END, h.status, h.attempts, {held_at}, h.error
 FROM jsonb_to_recordset($1::text::jsonb) AS h(n bigint, id bigint, status text, attempts integer,
   delay float8, error text) JOIN {table}_log AS l ON l.id = h.id ORDER BY h.n)",
       {{"table", table}, {"held_at", std::string(kHeldAt)}});
   out.mark = fill(
-      "INSERT INTO {table}_log_mark (serial, s1, s2, last_id) VALUES ($1::bigint, $2::text, "
-      "$3::text, $4::bigint)",
+      "INSERT INTO {table}_log_mark (serial, s1, s2, last_id, system) VALUES ($1::bigint, "
+      "$2::text, $3::text, $4::bigint, nullif($5::text, ''))",
       {{"table", table}});
-  out.marks_count = "SELECT count(*) FROM " + table + "_log_mark";
-  out.marks_lock = "LOCK TABLE " + table + "_log_mark IN ACCESS EXCLUSIVE MODE NOWAIT";
-  out.marks_reset = "TRUNCATE " + table + "_log_mark";
-  out.last_mark =
-      "SELECT serial, s1, s2, last_id FROM " + table + "_log_mark ORDER BY serial DESC LIMIT 1";
+  out.last_mark = "SELECT serial, s1, s2, last_id, system FROM " + table +
+                  "_log_mark ORDER BY serial DESC LIMIT 1";
   // One statement, one snapshot: what it sees is what pg_current_snapshot() says.
   out.read_batch = fill(
       R"(WITH b AS MATERIALIZED (SELECT {row} FROM {table}_log
@@ -153,6 +143,21 @@ ORDER BY id LIMIT $4::bigint)",
       "UPDATE {table}_log SET xid = pg_current_xact_id() WHERE xid >= "
       "pg_snapshot_xmax(pg_current_snapshot())",
       {{"table", table}});
+  out.pending = fill(
+      R"(SELECT count(*), (extract(epoch FROM now() - min(created_at)) * 1000)::bigint FROM (
+  SELECT created_at FROM {table}_log WHERE (xid >= $1::text::xid8 OR xid = ANY($2::text::xid8[]))
+    AND NOT pg_visible_in_snapshot(xid, $3::text::pg_snapshot)
+    AND (id > $4::bigint OR $5::text IS NULL
+      OR NOT pg_visible_in_snapshot(xid, $5::text::pg_snapshot))
+    AND (available_at IS NULL OR available_at <= now())
+  LIMIT $6::bigint) AS x)",
+      {{"table", table}});
+}
+
+void add_rotation(const std::string& table, LogStatements& out) {
+  out.marks_count = "SELECT count(*) FROM " + table + "_log_mark";
+  out.marks_lock = "LOCK TABLE " + table + "_log_mark IN ACCESS EXCLUSIVE MODE NOWAIT";
+  out.marks_reset = "TRUNCATE " + table + "_log_mark";
   out.sizes =
       fill("SELECT pg_sequence_last_value('{table}_log_slot'::regclass)", {{"table", table}});
   for (int i = 0; i < kLogSlots; ++i) {
@@ -160,40 +165,11 @@ ORDER BY id LIMIT $4::bigint)",
     out.sizes += ", pg_relation_size('" + one + "')";
     out.lock[i] = "LOCK TABLE " + one + " IN ACCESS EXCLUSIVE MODE NOWAIT";
     out.truncate[i] = "TRUNCATE " + one;
-    out.pending[i] = "SELECT 1 FROM " + one +
-                     " WHERE (xid >= $1::text::xid8 OR xid = ANY($2::text::xid8[])) AND NOT "
-                     "pg_visible_in_snapshot(xid, $3::text::pg_snapshot) LIMIT 1";
+    out.holds_pending[i] = "SELECT 1 FROM " + one +
+                           " WHERE (xid >= $1::text::xid8 OR xid = ANY($2::text::xid8[])) AND NOT "
+                           "pg_visible_in_snapshot(xid, $3::text::pg_snapshot) LIMIT 1";
   }
   out.set_slot = "SELECT setval('" + table + "_log_slot', $1::bigint)";
-}
-
-void add_cdc(const std::string& table, bool remove_sent, LogStatements& out) {
-  out.hold_rows = fill(
-      R"(UPDATE {table} AS t SET status = h.status, attempts = h.attempts, last_error = h.error,
-  next_attempt_at = {held_at}
-FROM jsonb_to_recordset($1::text::jsonb) AS h(n bigint, id bigint, status text, attempts integer,
-  delay float8, error text)
-WHERE t.id = h.id AND t.status = 'due' AND t.next_attempt_at IS NULL)",
-      {{"table", table}, {"held_at", std::string(kHeldAt)}});
-  out.hold_messages = fill(
-      R"(INSERT INTO {table} (event_id, key, type, payload, headers, status, attempts,
-  next_attempt_at, last_error)
-SELECT h.event_id, h.key, h.type, h.payload, h.headers, h.status, h.attempts, {held_at}, h.error
-FROM jsonb_to_recordset($1::text::jsonb) AS h(n bigint, event_id text, key text, type text,
-  payload text, headers text, status text, attempts integer, delay float8, error text)
-ORDER BY h.n)",
-      {{"table", table}, {"held_at", std::string(kHeldAt)}});
-  out.cdc_mark = fill(
-      "INSERT INTO {table}_cdc_mark (serial, lsn, major, minor) VALUES ($1::bigint, "
-      "$2::text::pg_lsn, $3::bigint, $4::bigint)",
-      {{"table", table}});
-  out.cdc_marks_reset = "TRUNCATE " + table + "_cdc_mark";
-  out.cdc_last_mark = "SELECT serial, lsn::text, major, minor FROM " + table +
-                      "_cdc_mark ORDER BY serial DESC LIMIT 1";
-  out.done_rows =
-      (remove_sent ? "DELETE FROM " + table
-                   : "UPDATE " + table + " SET status = 'sent', sent_at = now()") +
-      " WHERE id = ANY($1::text::bigint[]) AND status = 'due' AND next_attempt_at IS NULL";
 }
 
 }  // namespace
@@ -204,15 +180,12 @@ std::string log_ddl(std::string_view table) {
   return fill(std::string(kLogDdl), {{"table", std::string(table)}, {"index", name_of(table)}});
 }
 
-std::string cdc_ddl(std::string_view table) {
-  return fill(std::string(kCdcDdl), {{"table", std::string(table)}});
-}
-
-LogStatements make_log_statements(const std::string& table, bool remove_sent) {
+LogStatements make_log_statements(const std::string& table) {
   LogStatements out;
-  add_shared(table, out);
+  add_lease(out);
+  add_keys(table, out);
   add_log(table, out);
-  add_cdc(table, remove_sent, out);
+  add_rotation(table, out);
   return out;
 }
 

@@ -1,5 +1,7 @@
 // Inserts rows: in the exchange's unit of work when it has one, else in a transaction of its own.
+#include "connectors/outbox/log_source.hpp"
 #include "connectors/outbox/outbox_endpoint.hpp"
+#include "connectors/outbox/outbox_log_sql.hpp"
 #include "connectors/outbox/outbox_store.hpp"
 #include "drom/rt/unit_of_work.hpp"
 
@@ -25,12 +27,18 @@ class OutboxProducer final : public Producer {
         options_(options),
         filter_(options.headers),
         channel_(wake_channel(options.table)),
-        insert_(make_statements(database_.dialect(), options.table, SentPolicy::mark).insert) {}
+        insert_(make_statements(
+                    database_.dialect(),
+                    options.mode == Mode::log ? log_table(options.table) : options.table,
+                    SentPolicy::mark)
+                    .insert) {}
 
   async<Result<void>> open() override {
     if (prepared_) co_return Result<void>();
     Result<void> prepared =
         co_await prepare_tables(database_, options_.table, options_.create_table);
+    if (prepared && options_.mode == Mode::log)
+      prepared = co_await prepare_log_tables(database_, options_.table, options_.create_table);
     prepared_ = prepared.ok();
     co_return prepared;
   }
