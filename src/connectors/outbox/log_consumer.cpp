@@ -211,11 +211,9 @@ class LogConsumer final : public Consumer {
     } else if (auto* data = std::get_if<LogTrip>(&trip)) {
       const OutboxStats marked = count(*data);
       const bool checkpoint = data->serial != 0;
-      const size_t before = machine_->outstanding();
       logs::TripAnswer answer = co_await source_->trip(std::move(*data), &failure);
       report(answer.ok || answer.fenced, failure);
       if (answer.ok && checkpoint) add(marked);
-      if (answer.ok && before == 0) progress_.progressed(s_.clock.steady());
       step(std::move(answer));
     } else {
       logs::LeaseAnswer answer;

@@ -1,0 +1,589 @@
+// Log mode on a real PostgreSQL: everything once and in key order, transactions that stay open,
+// rows on hold, take-over, rotation.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "connectors/outbox/log_source.hpp"
+#include "connectors/outbox/outbox_admin.hpp"
+#include "connectors/outbox/outbox_endpoint.hpp"
+#include "connectors/outbox/outbox_log_sql.hpp"
+#include "support/sql_fixture.hpp"
+
+namespace drom::outbox {
+namespace {
+
+using std::chrono::seconds;
+
+struct Seen {
+  std::string key;
+  std::string body;
+  std::string relay;
+};
+
+using Handler = std::function<std::optional<Error>(const Exchange&)>;
+
+// A database that a relay has lost: nothing of its answers comes back while it is frozen. With
+// `drop_answers` trips happen, but fail for the caller.
+class UnsureDatabase final : public sql::Database {
+ public:
+  UnsureDatabase(std::shared_ptr<sql::Database> inner, Clock& clock)
+      : inner_(std::move(inner)), clock_(clock) {}
+  bool frozen = false;
+  int drop_marks = 0;  // so many checkpoints happen without an answer
+
+  sql::Dialect dialect() const override { return inner_->dialect(); }
+  const std::string& name() const override { return inner_->name(); }
+  async<Result<void>> open() override { co_return Result<void>(); }
+  async<> close() override { co_return; }
+  async<Result<sql::Rows>> execute(std::string text, List params) override {
+    co_await thawed();
+    Result<sql::Rows> rows = co_await inner_->execute(std::move(text), std::move(params));
+    co_await thawed();
+    co_return rows;
+  }
+  async<Result<std::vector<sql::Rows>>> execute_all(std::vector<sql::Command> commands) override {
+    co_await thawed();
+    const bool mark = std::ranges::any_of(commands, [](const sql::Command& command) {
+      return command.sql.find("INTO outbox_x_log_mark") != std::string::npos;
+    });
+    Result<std::vector<sql::Rows>> rows = co_await inner_->execute_all(std::move(commands));
+    co_await thawed();
+    if (mark && rows.ok() && drop_marks > 0) {
+      --drop_marks;
+      co_return Error(ErrorKind::not_connected, "the answer was lost");
+    }
+    co_return rows;
+  }
+  async<Result<void>> script(std::string text) override {
+    Result<void> done = co_await inner_->script(std::move(text));
+    co_return done;
+  }
+  async<Result<std::unique_ptr<sql::Transaction>>> begin() override {
+    co_await thawed();
+    Result<std::unique_ptr<sql::Transaction>> begun = co_await inner_->begin();
+    co_return begun;
+  }
+  void signal(std::string_view channel) override { inner_->signal(channel); }
+  async<> wait(std::string channel, milliseconds timeout) override {
+    co_await inner_->wait(std::move(channel), timeout);
+  }
+  void cancel_waits() override { inner_->cancel_waits(); }
+
+ private:
+  async<> thawed() {
+    while (frozen) co_await clock_.sleep(milliseconds(5));
+  }
+  std::shared_ptr<sql::Database> inner_;
+  Clock& clock_;
+};
+
+// Polls and settles like the engine does with a keyed source.
+struct Pump {
+  std::string name;
+  std::unique_ptr<Consumer> consumer;
+  Handler handler;
+  std::vector<Seen>* seen = nullptr;
+  bool stopping = false;
+  bool ended = false;
+  int64_t polls = 0;
+
+  async<> run() {
+    while (!stopping) {
+      Result<Batch> polled = co_await consumer->poll(32);
+      if (!polled) break;
+      ++polls;
+      EXPECT_LE(polled->size(), 32u);
+      std::vector<Receipt> receipts;
+      std::set<std::string> failed;
+      for (Exchange& exchange : *polled) receipts.push_back(handle(std::move(exchange), failed));
+      Result<void> settled = co_await consumer->settle(std::move(receipts));
+      EXPECT_TRUE(settled.ok());
+    }
+    ended = true;
+  }
+  Receipt handle(Exchange exchange, std::set<std::string>& failed) {
+    Receipt receipt;
+    const std::string key = exchange.key;
+    if (!key.empty() && failed.contains(key)) {
+      receipt.outcome = Outcome::released;
+    } else if (std::optional<Error> error = handler ? handler(exchange) : std::nullopt) {
+      exchange.fail(std::move(*error));
+      receipt.outcome = Outcome::failed;
+      if (!key.empty()) failed.insert(key);
+    } else {
+      receipt.outcome = Outcome::done;
+      seen->push_back({key, exchange.message.body.to_text(), name});
+    }
+    receipt.exchange = std::move(exchange);
+    return receipt;
+  }
+};
+
+Error transient(std::string what = "boom") { return Error(ErrorKind::transient, std::move(what)); }
+
+class LogModeDb : public testing::SqlTest {
+ protected:
+  void SetUp() override {
+    SqlTest::SetUp();
+    if (IsSkipped() || HasFatalFailure()) return;
+    options.uri = "outbox:x";
+    options.table = "outbox_x";
+    options.mode = Mode::log;
+    options.headers = {"*"};
+    options.policy.retry = Backoff{milliseconds(20), 2, milliseconds(200), 0};
+    options.policy.pause = Backoff{milliseconds(20), 2, milliseconds(100), 0};
+    options.policy.poll_min = milliseconds(5);
+    options.policy.poll_max = milliseconds(20);
+    options.policy.lease = milliseconds(600);
+    producer = make_producer(services(*database), options);
+    const Result<void> opened = harness.run(producer->open());
+    ASSERT_TRUE(opened.ok()) << opened.error().message();
+  }
+  void TearDown() override {
+    for (auto& pump : pumps) stop(*pump);
+    pumps.clear();
+    producer.reset();
+    SqlTest::TearDown();
+  }
+
+  OutboxServices services(sql::Database& on) {
+    return OutboxServices{on, harness.io(), *clock, harness.captured, harness.rng(), &board};
+  }
+  void send(std::string body, std::string key, UnitOfWork* unit = nullptr) {
+    Batch batch;
+    Exchange exchange;
+    exchange.message.body = std::move(body);
+    exchange.key = std::move(key);
+    exchange.unit = unit;
+    batch.push_back(std::move(exchange));
+    Scope scope = harness.scope();
+    harness.run(producer->run(batch, scope));
+    EXPECT_FALSE(batch[0].failed()) << batch[0].error->message();
+  }
+  Pump& start(Handler handler = {}, sql::Database* on = nullptr) {
+    auto pump = std::make_unique<Pump>();
+    pump->name = "relay" + std::to_string(pumps.size() + 1);
+    pump->handler = std::move(handler);
+    pump->seen = &seen;
+    pump->consumer = make_consumer(services(on ? *on : *database), options);
+    const Result<void> opened = harness.run(pump->consumer->open());
+    EXPECT_TRUE(opened.ok()) << (opened.ok() ? "" : opened.error().message());
+    harness.spawn(pump->run());
+    pumps.push_back(std::move(pump));
+    return *pumps.back();
+  }
+  void stop(Pump& pump) {
+    if (!pump.consumer) return;
+    pump.stopping = true;
+    pump.consumer->stop();
+    EXPECT_TRUE(until([&] { return pump.ended; }));
+    harness.run(pump.consumer->close());
+    pump.consumer.reset();
+  }
+  bool wait_for(size_t count) {
+    return until([&] { return seen.size() >= count; });
+  }
+  LogStatus log() {
+    Result<std::optional<LogStatus>> found =
+        harness.run(log_status(*database, "outbox_x", 1'000'000));
+    EXPECT_TRUE(found.ok() && *found) << (found.ok() ? "no log" : found.error().message());
+    return found.ok() && *found ? **found : LogStatus();
+  }
+  // Everything is delivered, and the checkpoint says so.
+  bool drained() {
+    return until([&] {
+      return log().due == 0 &&
+             number("SELECT count(*) FROM outbox_x WHERE status IN ('due', 'parked')") == 0;
+    });
+  }
+  int64_t in_state(const std::string& state) {
+    return number("SELECT count(*) FROM outbox_x WHERE status = '" + state + "'");
+  }
+  std::set<std::string> distinct() const {
+    std::set<std::string> out;
+    for (const Seen& s : seen) out.insert(s.body);
+    return out;
+  }
+  std::vector<std::string> bodies(const std::string& key) const {
+    std::vector<std::string> out;
+    for (const Seen& s : seen)
+      if (s.key == key) out.push_back(s.body);
+    return out;
+  }
+  // Bodies are numbers that grow within a key; a number may come again.
+  void expect_key_order() {
+    std::map<std::string, int64_t> last;
+    std::set<std::string> known;
+    for (const Seen& s : seen) {
+      if (!known.insert(s.body).second || s.key.empty()) continue;
+      const int64_t n = Value(s.body).to_int().value_or(-1);
+      EXPECT_GT(n, last[s.key]) << "key " << s.key;
+      last[s.key] = n;
+    }
+  }
+  void insert_many(int first, int last, int keys) {
+    run("INSERT INTO outbox_x_log (key, payload) SELECT 'k' || i % " + std::to_string(keys) +
+        ", i::text FROM generate_series(" + std::to_string(first) + ", " + std::to_string(last) +
+        ") AS i");
+  }
+
+  OutboxBoard board;
+  OutboxOptions options;
+  std::unique_ptr<Producer> producer;
+  std::vector<std::unique_ptr<Pump>> pumps;
+  std::vector<Seen> seen;
+};
+
+TEST_P(LogModeDb, DeliversEverythingOnceInOrderPerKey) {
+  start();
+  for (int i = 1; i <= 300; ++i) send(std::to_string(i), "key" + std::to_string(i % 7));
+  ASSERT_TRUE(wait_for(300));
+  EXPECT_TRUE(drained());
+  EXPECT_EQ(seen.size(), 300u);
+  EXPECT_EQ(distinct().size(), 300u);
+  expect_key_order();
+  EXPECT_EQ(number("SELECT count(*) FROM outbox_x"), 0) << "nothing is on hold";
+  EXPECT_FALSE(log().relay.empty());
+}
+
+TEST_P(LogModeDb, ALargeBacklogIsReadInPagesAndCheckpointedWithin) {
+  insert_many(1, 20'000, 100);
+  start();
+  ASSERT_TRUE(wait_for(20'000));
+  EXPECT_TRUE(drained());
+  EXPECT_EQ(seen.size(), 20'000u);
+  EXPECT_EQ(distinct().size(), 20'000u);
+  expect_key_order();
+}
+
+TEST_P(LogModeDb, AWriterWakesTheRelayAndAnIdleRelayDoesNotSpin) {
+  options.policy.poll_min = options.policy.poll_max = seconds(60);
+  options.policy.lease = seconds(60);
+  Pump& pump = start();
+  let_pass(milliseconds(100));
+  send("1", "k");
+  EXPECT_TRUE(until([&] { return seen.size() == 1; }, seconds(3)));
+  let_pass(milliseconds(100));
+  EXPECT_LE(pump.polls, 2);
+}
+
+TEST_P(LogModeDb, AnOpenTransactionNeitherBlocksOthersNorIsSkipped) {
+  UnitOfWork early, rolled_back;
+  send("1", "a", &early);  // the lowest id and transaction id
+  send("nobody", "a", &rolled_back);
+  start();
+  for (int i = 2; i <= 200; ++i) send(std::to_string(i), "b" + std::to_string(i % 5));
+  ASSERT_TRUE(wait_for(199));
+  EXPECT_TRUE(drained());
+  EXPECT_FALSE(distinct().contains("1"));
+  ASSERT_TRUE(harness.run(early.commit()).ok());
+  harness.run(rolled_back.rollback());
+  ASSERT_TRUE(wait_for(200));
+  EXPECT_TRUE(drained());
+  let_pass(milliseconds(50));
+  EXPECT_EQ(seen.size(), 200u);
+  EXPECT_EQ(seen.back().body, "1");
+  EXPECT_FALSE(distinct().contains("nobody"));
+}
+
+TEST_P(LogModeDb, TransactionsThatCommitInAnyOrderAreAllDelivered) {
+  start();
+  std::vector<std::unique_ptr<UnitOfWork>> open;
+  int next = 0;
+  for (int round = 0; round < 40; ++round) {
+    open.push_back(std::make_unique<UnitOfWork>());
+    for (int i = 0; i < 3; ++i) send(std::to_string(++next), "", open.back().get());
+    if (open.size() < 4) continue;
+    const size_t which = harness.rng().next() % open.size();
+    ASSERT_TRUE(harness.run(open[which]->commit()).ok());
+    open.erase(open.begin() + static_cast<std::ptrdiff_t>(which));
+  }
+  for (auto& unit : open) ASSERT_TRUE(harness.run(unit->commit()).ok());
+  ASSERT_TRUE(wait_for(120));
+  EXPECT_TRUE(drained());
+  EXPECT_EQ(distinct().size(), 120u);
+  EXPECT_EQ(seen.size(), 120u);
+}
+
+TEST_P(LogModeDb, AFailedRowGoesOnHoldWithTheRestOfItsKeyAndOnlyItsKey) {
+  for (int i = 1; i <= 4; ++i) send(std::to_string(i), "a");
+  send("11", "b");
+  int failures = 0;
+  start([&](const Exchange& exchange) -> std::optional<Error> {
+    if (exchange.message.body.raw() == "2" && failures++ < 3) return transient();
+    return std::nullopt;
+  });
+  ASSERT_TRUE(wait_for(5));
+  EXPECT_TRUE(drained());
+  send("5", "a");  // the key is free again
+  ASSERT_TRUE(wait_for(6));
+  EXPECT_TRUE(drained());
+  EXPECT_EQ(seen.size(), 6u);
+  expect_key_order();
+  EXPECT_EQ(number("SELECT attempts FROM outbox_x WHERE payload = '2'"), 3);
+  EXPECT_EQ(run("SELECT last_error FROM outbox_x WHERE payload = '2'").rows[0][0], Value("boom"));
+}
+
+TEST_P(LogModeDb, AfterTheLastAttemptTheRowIsDeadAndItsKeyGoesOn) {
+  options.policy.attempts_max = 2;
+  send("bad", "k");
+  send("1", "k");
+  send("wrong", "w");
+  int calls = 0;
+  start([&](const Exchange& exchange) -> std::optional<Error> {
+    if (exchange.message.body.raw() == "bad") return ++calls, transient();
+    if (exchange.message.body.raw() == "wrong") return Error(ErrorKind::data, "no JSON");
+    return std::nullopt;
+  });
+  ASSERT_TRUE(wait_for(1));
+  EXPECT_TRUE(until([&] { return in_state("dead") == 2; }));
+  EXPECT_TRUE(drained());
+  EXPECT_EQ(calls, 2);
+  EXPECT_EQ(bodies("k"), std::vector<std::string>{"1"});
+}
+
+TEST_P(LogModeDb, AParkedRowHoldsItsKeyUntilSomebodyRetriesIt) {
+  options.policy.attempts_max = 1;
+  options.policy.on_exhausted = OnExhausted::park;
+  bool works = false;
+  start([&](const Exchange& exchange) -> std::optional<Error> {
+    if (exchange.message.body.raw() == "1" && !works) return transient();
+    return std::nullopt;
+  });
+  send("1", "a");
+  ASSERT_TRUE(until([&] { return in_state("parked") == 1; }));
+  for (int i = 2; i <= 4; ++i) send(std::to_string(i), "a");
+  send("9", "b");
+  ASSERT_TRUE(wait_for(1));
+  EXPECT_EQ(seen[0].body, "9");
+  EXPECT_TRUE(until([&] { return in_state("due") == 3; })) << "they wait behind the parked one";
+  works = true;
+  Selection all;
+  all.state = "parked";
+  ASSERT_TRUE(harness.run(change(*database, *clock, own_shape("outbox_x"), Action::unpark, all)).ok());
+  ASSERT_TRUE(wait_for(5));
+  EXPECT_TRUE(drained());
+  EXPECT_EQ(bodies("a"), (std::vector<std::string>{"1", "2", "3", "4"}));
+}
+
+TEST_P(LogModeDb, ADelayedRowWaitsAndHoldsNobodyBack) {
+  options.delay = make_expression([](const Exchange& exchange) {
+    return exchange.message.body.raw() == "2" ? Value("700ms") : Value();
+  });
+  producer = make_producer(services(*database), options);
+  ASSERT_TRUE(harness.run(producer->open()).ok());
+  for (int i = 1; i <= 3; ++i) send(std::to_string(i), "k");
+  start();
+  ASSERT_TRUE(wait_for(2));
+  EXPECT_EQ(bodies("k"), (std::vector<std::string>{"1", "3"}));
+  ASSERT_TRUE(wait_for(3));
+  EXPECT_TRUE(drained());
+}
+
+TEST_P(LogModeDb, AnUnreachableTargetPausesAndCostsNoAttempts) {
+  int away = 3;
+  start([&](const Exchange&) -> std::optional<Error> {
+    if (away > 0) return --away, Error(ErrorKind::not_connected, "nobody there");
+    return std::nullopt;
+  });
+  for (int i = 1; i <= 20; ++i) send(std::to_string(i), "k" + std::to_string(i % 3));
+  ASSERT_TRUE(wait_for(20));
+  EXPECT_TRUE(drained());
+  EXPECT_EQ(number("SELECT count(*) FROM outbox_x"), 0);
+  expect_key_order();
+}
+
+TEST_P(LogModeDb, OneRelayReadsAndAnotherTakesOverWhenItLeaves) {
+  Pump& first = start();
+  ASSERT_TRUE(until([&] { return !log().relay.empty(); }));
+  start();
+  for (int i = 1; i <= 50; ++i) send(std::to_string(i), "k" + std::to_string(i % 3));
+  ASSERT_TRUE(wait_for(50));
+  for (const Seen& s : seen) EXPECT_EQ(s.relay, "relay1");
+  stop(first);
+  for (int i = 51; i <= 80; ++i) send(std::to_string(i), "k" + std::to_string(i % 3));
+  ASSERT_TRUE(wait_for(80));
+  EXPECT_TRUE(drained());
+  EXPECT_EQ(seen.size(), 80u);
+  EXPECT_EQ(seen.back().relay, "relay2");
+  expect_key_order();
+}
+
+// The first relay stops in the middle of its work, as a process that is killed or stopped; when it
+// wakes up, nothing that it still writes counts.
+TEST_P(LogModeDb, AFrozenRelayIsReplacedAndFencedWhenItWakes) {
+  UnsureDatabase frozen(connect(), *clock);
+  start({}, &frozen);
+  for (int i = 1; i <= 60; ++i) send(std::to_string(i), "k" + std::to_string(i % 4));
+  ASSERT_TRUE(until([&] { return !seen.empty(); }));
+  frozen.frozen = true;
+  start();
+  for (int i = 61; i <= 200; ++i) send(std::to_string(i), "k" + std::to_string(i % 4));
+  ASSERT_TRUE(until([&] { return distinct().size() == 200; }));
+  const size_t before = seen.size();
+  frozen.frozen = false;
+  EXPECT_TRUE(drained());
+  for (int i = 201; i <= 240; ++i) send(std::to_string(i), "k" + std::to_string(i % 4));
+  ASSERT_TRUE(until([&] { return distinct().size() == 240; }));
+  EXPECT_TRUE(drained());
+  EXPECT_EQ(seen.size(), before + 40) << "the fenced relay delivered nothing any more";
+  EXPECT_EQ(number("SELECT count(*) FROM outbox_x"), 0);
+  expect_key_order();
+}
+
+TEST_P(LogModeDb, ACheckpointWhoseAnswerIsLostIsNeitherRepeatedNorForgotten) {
+  UnsureDatabase unsure(connect(), *clock);
+  unsure.drop_marks = 3;
+  int failures = 0;
+  start(
+      [&](const Exchange& exchange) -> std::optional<Error> {
+        if (exchange.message.body.raw() == "7" && failures++ < 2) return transient();
+        return std::nullopt;
+      },
+      &unsure);
+  for (int i = 1; i <= 60; ++i) send(std::to_string(i), "k" + std::to_string(i % 4));
+  ASSERT_TRUE(wait_for(60));
+  EXPECT_TRUE(drained());
+  EXPECT_EQ(unsure.drop_marks, 0);
+  EXPECT_EQ(distinct().size(), 60u);
+  EXPECT_EQ(seen.size(), 60u);
+  EXPECT_EQ(number("SELECT count(*) - count(DISTINCT payload) FROM outbox_x"), 0);
+  expect_key_order();
+}
+
+// What a checkpoint of ours that got stuck may still do: nothing, once a load has drawn a token.
+TEST_P(LogModeDb, ALoadRefusesCheckpointsOfBefore) {
+  LogOptions log_options;
+  log_options.uri = "outbox:x";
+  log_options.table = "outbox_x";
+  log_options.owner = "me";
+  log_options.lease = seconds(30);
+  const auto source = make_log_tables(*database, *clock, harness.captured, log_options);
+  Error failure;
+  LogLease load;
+  load.load = true;
+  const logs::LeaseAnswer first = harness.run(source->lease(load, &failure));
+  ASSERT_TRUE(first.ok) << failure.message();
+  const sql::Rows lease = run("SELECT token FROM drom_lease WHERE resource = 'outbox_x:log'");
+  const logs::LeaseAnswer again = harness.run(source->lease(load, &failure));
+  ASSERT_TRUE(again.ok) << failure.message();
+  EXPECT_EQ(again.token, first.token) << "nobody was in between: the machine goes on";
+  const LogStatements statements = make_log_statements("outbox_x");
+  const std::string identity =
+      run("SELECT left(pg_walfile_name(pg_current_wal_lsn()), 8) || '/' || extract(epoch FROM "
+          "pg_postmaster_start_time())::text")
+          .rows[0][0]
+          .to_text();
+  const Result<sql::Rows> stray = harness.run(
+      database->execute(statements.guard, {"outbox_x:log", "me", lease.rows[0][0], identity}));
+  ASSERT_FALSE(stray.ok());
+  EXPECT_EQ(stray.error().type, "22012");
+  const Result<sql::Rows> other_history = harness.run(database->execute(
+      statements.guard,
+      {"outbox_x:log", "me",
+       number("SELECT token FROM drom_lease WHERE resource = 'outbox_x:log'"), "00000099/1"}));
+  EXPECT_FALSE(other_history.ok());
+}
+
+TEST_P(LogModeDb, ADumpRestoredOnAnotherServerIsDeliveredAgainAndGoesOn) {
+  Pump& first = start();
+  for (int i = 1; i <= 10; ++i) send(std::to_string(i), "k");
+  ASSERT_TRUE(wait_for(10));
+  EXPECT_TRUE(drained());
+  stop(first);
+  // As after a restore: ids of transactions and the name of the cluster are another server's.
+  run("UPDATE outbox_x_log SET xid = (xid::text::bigint + 1000000000)::text::xid8");
+  run("UPDATE outbox_x_log_mark SET system = '1', s1 = '9000000000:9000000000:', s2 = NULL, "
+      "last_id = 0");
+  send("11", "k");
+  start();
+  ASSERT_TRUE(until([&] { return distinct().size() == 11; }));
+  EXPECT_TRUE(drained());
+  EXPECT_EQ(seen.size(), 21u) << "what the tables still hold comes again";
+  send("12", "k");
+  ASSERT_TRUE(wait_for(22));
+  EXPECT_TRUE(drained());
+  EXPECT_EQ(seen.size(), 22u);
+}
+
+TEST_P(LogModeDb, RowsOfClaimModeGoFirst) {
+  for (int i = 1; i <= 5; ++i)
+    run("INSERT INTO outbox_x (key, payload) VALUES ('k', '" + std::to_string(i) + "')");
+  for (int i = 6; i <= 10; ++i) send(std::to_string(i), "k");
+  start();
+  ASSERT_TRUE(wait_for(10));
+  EXPECT_TRUE(drained());
+  EXPECT_EQ(seen.size(), 10u);
+  expect_key_order();
+}
+
+// The tables are filled in turn and emptied as a whole, also while a transaction is open that keeps
+// vacuum from working; nothing is updated or deleted in them.
+TEST_P(LogModeDb, RotationFreesTheSpaceWhileATransactionIsOpen) {
+  options.rotate_bytes = 64 << 10;
+  const auto other = connect();
+  Result<std::unique_ptr<sql::Transaction>> held = harness.run(other->begin());
+  ASSERT_TRUE(held.ok());
+  List none;
+  ASSERT_TRUE(harness.run((*held)->execute("SELECT pg_current_xact_id()", none)).ok());
+  start();
+  int next = 0;
+  int64_t largest = 0;
+  std::set<int64_t> slots;
+  for (int round = 0; round < 12; ++round) {
+    run("INSERT INTO outbox_x_log (key, payload) SELECT 'k' || i % 10, i::text || repeat(' ', 300) "
+        "FROM generate_series(" +
+        std::to_string(next + 1) + ", " + std::to_string(next + 500) + ") AS i");
+    next += 500;
+    ASSERT_TRUE(wait_for(static_cast<size_t>(next)));
+    slots.insert(number("SELECT pg_sequence_last_value('outbox_x_log_slot'::regclass)"));
+    largest = std::max(largest, log().bytes);
+    let_pass(milliseconds(400));
+  }
+  EXPECT_TRUE(drained());
+  EXPECT_EQ(seen.size(), 6000u);
+  EXPECT_EQ(distinct().size(), 6000u);
+  EXPECT_EQ(slots.size(), 3u);
+  // 6000 rows of some 400 bytes are 2.4 MB.
+  EXPECT_LT(largest, 1'300'000);
+  EXPECT_TRUE(until([&] { return log().bytes < 400'000; })) << log().bytes;
+  run("SELECT pg_stat_force_next_flush()");
+  EXPECT_EQ(number("SELECT coalesce(sum(n_tup_upd + n_tup_del), 0) FROM pg_stat_all_tables WHERE "
+                   "schemaname = current_schema() AND relname LIKE 'outbox\\_x\\_log%'"),
+            0);
+  harness.run((*held)->rollback());
+}
+
+TEST_P(LogModeDb, AnUncommittedRowIsNotTruncatedAway) {
+  options.rotate_bytes = 8 << 10;
+  start();
+  UnitOfWork open;
+  send("1", "late", &open);
+  for (int round = 0; round < 6; ++round) {
+    insert_many(round * 300 + 2, round * 300 + 301, 10);
+    let_pass(milliseconds(500));
+  }
+  ASSERT_TRUE(wait_for(1800));
+  ASSERT_TRUE(harness.run(open.commit()).ok());
+  ASSERT_TRUE(wait_for(1801));
+  EXPECT_TRUE(drained());
+  EXPECT_EQ(bodies("late"), std::vector<std::string>{"1"});
+  EXPECT_EQ(seen.size(), 1801u);
+}
+
+TEST_P(LogModeDb, WithoutCreateTableAMissingLogIsAConfigError) {
+  run("DROP TABLE outbox_x_log, outbox_x_log_mark");
+  options.create_table = false;
+  const auto consumer = make_consumer(services(*database), options);
+  const Result<void> opened = harness.run(consumer->open());
+  ASSERT_FALSE(opened.ok());
+  EXPECT_EQ(opened.error().kind, ErrorKind::config);
+  EXPECT_NE(opened.error().hint.find("--mode log"), std::string::npos);
+}
+
+INSTANTIATE_TEST_SUITE_P(Databases, LogModeDb, ::testing::Values(sql::Dialect::postgres),
+                         testing::dialect_name);
+
+}  // namespace
+}  // namespace drom::outbox
