@@ -205,12 +205,24 @@ class Simulation {
     if (trip.serial) {
       EXPECT_EQ(trip.serial, model_.serial + 1);
       model_.serial = trip.serial;
+      const uint64_t before = model_.position;
       if (trip.position.is_set()) {
         EXPECT_GE(trip.position.minor, model_.position);
         model_.position = trip.position.minor;
       }
-      for (const Hold& hold : trip.holds)
+      // A row is put on hold by the one checkpoint that passes it; all others that it passes are
+      // done.
+      std::set<int64_t> holds;
+      for (const Hold& hold : trip.holds) {
+        EXPECT_TRUE(holds.insert(hold.id).second) << "row " << hold.id << " held twice";
+        EXPECT_GT(static_cast<uint64_t>(hold.id), before) << "held again";
+        EXPECT_LE(static_cast<uint64_t>(hold.id), model_.position) << "held too early";
         model_.held.push_back({hold.id, hold.key, now_ + hold.delay});
+      }
+      for (uint64_t id = before + 1; id <= model_.position; ++id) {
+        const auto row = static_cast<int64_t>(id);
+        EXPECT_TRUE(holds.contains(row) || count_.contains(row)) << "row " << id << " passed over";
+      }
     }
     for (const std::string& key : trip.ask)
       if (!model_.has_unsent(key)) answer.free_keys.push_back(key);

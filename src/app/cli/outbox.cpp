@@ -6,7 +6,9 @@
 
 #include "app/cli/outbox_print.hpp"
 #include "app/cli/outbox_session.hpp"
+#include "connectors/outbox/log_admin.hpp"
 #include "connectors/outbox/outbox_admin.hpp"
+#include "connectors/outbox/outbox_log_sql.hpp"
 #include "connectors/outbox/outbox_verify.hpp"
 #include "connectors/outbox/table_check.hpp"
 #include "drom/base/json.hpp"
@@ -112,13 +114,18 @@ bool resolve(OutboxSession& session, OutboxTarget& target) {
 int init(const OutboxOptions& options) {
   Result<OutboxTarget> target = outbox_target(options.place);
   if (!target) return wrong_call(target.error());
+  const bool postgres = options.place.url.empty()
+                            ? options.dialect == "postgres" || target->log_mode
+                            : is_postgres(options.place.url);
+  if (target->log_mode && !postgres)
+    return wrong_call(Error(ErrorKind::config, "log mode needs PostgreSQL",
+                            "name one with --url, or leave --mode out"));
   if (!options.apply) {
-    const bool postgres =
-        options.place.url.empty() ? options.dialect == "postgres" : is_postgres(options.place.url);
     std::fputs(
         outbox::init_ddl(postgres ? sql::Dialect::postgres : sql::Dialect::sqlite, target->shape)
             .c_str(),
         stdout);
+    if (target->log_mode) std::fputs(outbox::log_ddl(target->shape.table).c_str(), stdout);
     return kOk;
   }
   if (options.place.url.empty())
@@ -132,6 +139,11 @@ int init(const OutboxOptions& options) {
   const Result<outbox::TableShape> shape =
       session->run(outbox::prepare_shape(session->database(), target->shape, target->sent, true));
   if (!shape) return complain(shape.error());
+  if (target->log_mode) {
+    const Result<void> log = session->run(
+        outbox::prepare_log_tables(session->database(), target->shape.table, true));
+    if (!log) return complain(log.error());
+  }
   std::printf("%s is ready\n", target->shape.table.c_str());
   return kOk;
 }
@@ -422,9 +434,13 @@ void add_outbox(CLI::App& app, int& exit_code) {
   CLI::App* init_verb = verbs.add("init", "Prints the SQL of the tables, or creates them", nullptr,
                                   "Examples:\n"
                                   "  drom outbox init --name orders --dialect postgres\n"
+                                  "  drom outbox init --name orders --mode log\n"
                                   "  drom outbox init --name orders --url shop.db --apply");
   init_verb->add_option("--dialect", options->dialect, "Which SQL to print without --url")
       ->check(CLI::IsMember({"sqlite", "postgres"}))
+      ->capture_default_str();
+  init_verb->add_option("--mode", options->place.mode, "As in the route; log means PostgreSQL")
+      ->check(CLI::IsMember({"claim", "log"}))
       ->capture_default_str();
   init_verb->add_flag("--apply", options->apply, "Create them in the database of --url");
   init_verb->callback([options, &exit_code] { exit_code = init(*options); });

@@ -76,6 +76,15 @@ Value ms_or_null(const std::optional<milliseconds>& duration) {
   return duration ? Value(int64_t{duration->count()}) : Value();
 }
 
+void print_log(const outbox::LogStatus& log) {
+  std::printf("the log tables take %lld KB, delivered rows included; the states are of rows on hold\n",
+              static_cast<long long>((log.bytes + 1023) / 1024));
+  if (log.relay.empty())
+    std::printf("no relay reads the log\n");
+  else
+    std::printf("relay %s reads the log\n", escape_controls(log.relay).c_str());
+}
+
 const char* label(outbox::Finding::Level level) {
   switch (level) {
     case outbox::Finding::Level::ok: return "ok";
@@ -97,7 +106,13 @@ void print_status(const outbox::Status& status) {
   for (const auto& [state, count] : status.counts)
     if (std::ranges::find(outbox::states(), state) == outbox::states().end())
       rows.push_back({escape_controls(state), std::to_string(count)});
+  if (status.log) {
+    Row row{"in the log", std::to_string(status.log->due)};
+    if (status.log->oldest) row.push_back("oldest " + rough(*status.log->oldest));
+    rows.insert(rows.begin(), std::move(row));
+  }
   print_table(rows);
+  if (status.log) print_log(*status.log);
   if (status.relays.empty()) std::printf("no relay holds a lease\n");
   for (const auto& relay : status.relays)
     std::printf("relay %s holds %lld buckets\n", escape_controls(relay.owner).c_str(),
@@ -161,6 +176,13 @@ Value to_value(const outbox::Status& status) {
     holder = std::move(entry);
   }
   out.append("open_transaction", std::move(holder));
+  if (!status.log) return out;
+  Object log;
+  log.append("due", status.log->due);
+  log.append("oldest_due_ms", ms_or_null(status.log->oldest));
+  log.append("relay", status.log->relay.empty() ? Value() : Value(status.log->relay));
+  log.append("bytes", status.log->bytes);
+  out.append("log", std::move(log));
   return out;
 }
 

@@ -16,11 +16,13 @@ struct OutboxPlace {
   std::string name;
   std::string table;
   std::string uri;  // of an endpoint, for its format and columns
+  std::string mode = "claim";
 };
 
 struct OutboxTarget {
   outbox::TableShape shape;
   outbox::SentPolicy sent = outbox::SentPolicy::mark;
+  bool log_mode = false;
 };
 
 int complain(const Error& error);

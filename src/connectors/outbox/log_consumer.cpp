@@ -4,6 +4,7 @@
 // exchange rows.
 #include <set>
 
+#include "connectors/outbox/log_admin.hpp"
 #include "connectors/outbox/log_source.hpp"
 #include "connectors/outbox/outbox_admin.hpp"
 #include "connectors/outbox/outbox_endpoint.hpp"

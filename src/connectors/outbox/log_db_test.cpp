@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "connectors/outbox/log_admin.hpp"
 #include "connectors/outbox/log_source.hpp"
 #include "connectors/outbox/outbox_admin.hpp"
 #include "connectors/outbox/outbox_endpoint.hpp"
@@ -23,8 +24,7 @@ struct Seen {
 
 using Handler = std::function<std::optional<Error>(const Exchange&)>;
 
-// A database that a relay has lost: nothing of its answers comes back while it is frozen. With
-// `drop_answers` trips happen, but fail for the caller.
+// A frozen one answers nothing, like a process that is stopped; answers to checkpoints can be lost.
 class UnsureDatabase final : public sql::Database {
  public:
   UnsureDatabase(std::shared_ptr<sql::Database> inner, Clock& clock)
@@ -141,7 +141,7 @@ class LogModeDb : public testing::SqlTest {
     ASSERT_TRUE(opened.ok()) << opened.error().message();
   }
   void TearDown() override {
-    for (auto& pump : pumps) stop(*pump);
+    stop_all();
     pumps.clear();
     producer.reset();
     SqlTest::TearDown();
@@ -180,6 +180,9 @@ class LogModeDb : public testing::SqlTest {
     EXPECT_TRUE(until([&] { return pump.ended; }));
     harness.run(pump.consumer->close());
     pump.consumer.reset();
+  }
+  void stop_all() {
+    for (auto& pump : pumps) stop(*pump);
   }
   bool wait_for(size_t count) {
     return until([&] { return seen.size() >= count; });
@@ -430,6 +433,7 @@ TEST_P(LogModeDb, AFrozenRelayIsReplacedAndFencedWhenItWakes) {
   EXPECT_EQ(seen.size(), before + 40) << "the fenced relay delivered nothing any more";
   EXPECT_EQ(number("SELECT count(*) FROM outbox_x"), 0);
   expect_key_order();
+  stop_all();  // before its database goes
 }
 
 TEST_P(LogModeDb, ACheckpointWhoseAnswerIsLostIsNeitherRepeatedNorForgotten) {
@@ -450,6 +454,7 @@ TEST_P(LogModeDb, ACheckpointWhoseAnswerIsLostIsNeitherRepeatedNorForgotten) {
   EXPECT_EQ(seen.size(), 60u);
   EXPECT_EQ(number("SELECT count(*) - count(DISTINCT payload) FROM outbox_x"), 0);
   expect_key_order();
+  stop_all();
 }
 
 // What a checkpoint of ours that got stuck may still do: nothing, once a load has drawn a token.

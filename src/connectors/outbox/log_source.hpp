@@ -4,7 +4,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "drom/rt/clock.hpp"
@@ -38,18 +37,5 @@ class LogSource {
 
 std::unique_ptr<LogSource> make_log_tables(sql::Database& database, Clock& clock, Log& log,
                                            LogOptions options);
-
-// Creates the log tables of `table` when they do not exist and `create` is set. PostgreSQL.
-async<Result<void>> prepare_log_tables(sql::Database& database, std::string table, bool create);
-
-struct LogStatus {
-  int64_t due = 0;  // at most `limit`
-  std::optional<milliseconds> oldest;
-  std::string relay;     // the owner of the lease; empty: nobody
-  int64_t bytes = 0;     // of the log tables, delivered rows included
-};
-// Nothing: the outbox has no log tables.
-async<Result<std::optional<LogStatus>>> log_status(sql::Database& database, std::string table,
-                                                   int64_t limit);
 
 }  // namespace drom::outbox

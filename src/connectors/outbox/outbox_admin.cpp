@@ -1,6 +1,7 @@
 #include "connectors/outbox/outbox_admin.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <span>
 
 #include "connectors/outbox/outbox_sql.hpp"
@@ -270,6 +271,11 @@ async<Result<Status>> status(sql::Database& database, TableShape shape) {
   }
   for (const List& row : (*results)[own + 1].rows)
     out.relays.push_back({row[0].to_text(), integer(row[1])});
+  if (dialect != Dialect::postgres || shape.foreign()) co_return out;
+  Result<std::optional<LogStatus>> log =
+      co_await log_status(database, shape.table, std::numeric_limits<int64_t>::max());
+  if (!log) co_return std::move(log.error());
+  out.log = std::move(*log);
   co_return out;
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "connectors/outbox/log_admin.hpp"
 #include "connectors/outbox/table_shape.hpp"
 #include "drom/rt/clock.hpp"
 #include "drom/sql/database.hpp"
@@ -50,6 +51,7 @@ struct Status {
   };
   std::vector<Relay> relays;  // that hold a lease now
   Backlog backlog;
+  std::optional<LogStatus> log;  // log mode; the rest is about rows on hold then
 };
 
 struct Selection {

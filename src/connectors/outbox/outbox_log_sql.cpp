@@ -176,6 +176,15 @@ void add_rotation(const std::string& table, LogStatements& out) {
 
 std::string log_table(std::string_view table) { return std::string(table) + "_log"; }
 
+std::string log_resource(std::string_view table) { return std::string(table) + ":log"; }
+
+Snapshot::Snapshot(std::string snapshot) : text(std::move(snapshot)) {
+  const size_t first = text.find(':');
+  const size_t second = text.find(':', first + 1);
+  xmax = text.substr(first + 1, second - first - 1);
+  xips = "{" + text.substr(second + 1) + "}";
+}
+
 std::string log_ddl(std::string_view table) {
   return fill(std::string(kLogDdl), {{"table", std::string(table)}, {"index", name_of(table)}});
 }

@@ -15,6 +15,19 @@ namespace drom::outbox {
 std::string log_ddl(std::string_view table);
 std::string log_table(std::string_view table);
 inline constexpr int kLogSlots = 3;
+// What the lease of the one reader is called.
+std::string log_resource(std::string_view table);
+
+// Before every transaction: no row is visible in it.
+inline constexpr const char* kNothing = "3:3:";
+
+// A pg_snapshot and the parts of it that statements take.
+struct Snapshot {
+  explicit Snapshot(std::string snapshot);
+  std::string text;
+  std::string xmax;
+  std::string xips;  // an array literal
+};
 
 struct LogStatements {
   // $1 resource, $2 owner.

@@ -1,5 +1,5 @@
 // Inserts rows: in the exchange's unit of work when it has one, else in a transaction of its own.
-#include "connectors/outbox/log_source.hpp"
+#include "connectors/outbox/log_admin.hpp"
 #include "connectors/outbox/outbox_endpoint.hpp"
 #include "connectors/outbox/outbox_log_sql.hpp"
 #include "connectors/outbox/outbox_store.hpp"
