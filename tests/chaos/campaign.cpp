@@ -92,7 +92,7 @@ Campaign::Campaign(const CampaignOptions& options)
 }
 
 std::unique_ptr<Store> Campaign::open_store() const {
-  if (postgres()) return open_postgres(options_.conninfo);
+  if (postgres()) return open_postgres(options_.conninfo, options_.log_mode);
   return open_sqlite(options_.database_file);
 }
 
@@ -103,12 +103,12 @@ void Campaign::write_routes() const {
                        "{ url: \"" + options_.conninfo +
                            " application_name=engine\", port: \"{{dbport}}\", poolSize: 8, "
                            "connectTimeout: 1s, statementTimeout: 2s, acquireTimeout: 2s }",
-                       drom::to_string(kLease));
+                       drom::to_string(kLease), options_.log_mode ? "log" : "claim");
   else
     file << route_file("drom.sqlite",
                        "{ file: \"" + options_.database_file +
                            "\", busyTimeout: 2s, acquireTimeout: 2s, readers: 1 }",
-                       drom::to_string(kLease));
+                       drom::to_string(kLease), "claim");
 }
 
 WriterOptions Campaign::writer_options() {

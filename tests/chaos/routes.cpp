@@ -22,7 +22,7 @@ constexpr const char* kRoutes = R"yaml(
             steps:
               - to: "sql:INSERT INTO accounts AS a (key, n) VALUES (:#key, 1) ON CONFLICT (key) DO UPDATE SET n = a.n + 1 RETURNING n?outputType=SelectOne&outputHeader=seq"
               - to: "sql:INSERT INTO ledger (event, tx, key, seq, hash, poison) VALUES (:#event, :#tx, :#key, :#${header.seq}, :#hash, :#poison)"
-              - to: "outbox:chaos?type=routed&key=${body[key]}&eventId=${body[event]}"
+              - to: "outbox:chaos?mode={mode}&type=routed&key=${body[key]}&eventId=${body[event]}"
               - to: "seda:audit"       # waits for the commit
               - choice:
                   when:
@@ -40,7 +40,7 @@ constexpr const char* kRoutes = R"yaml(
     id: relay
     from:
       uri: outbox:chaos
-      parameters: { lease: {lease}, maximumAttempts: 0, initialDelay: 20ms, maxDelay: 200ms, maxPollDelay: 50ms, maxInFlight: 16 }
+      parameters: { mode: {mode}, lease: {lease}, maximumAttempts: 0, initialDelay: 20ms, maxDelay: 200ms, maxPollDelay: 50ms, maxInFlight: 16 }
       steps:
         - to:
             uri: http://127.0.0.1:{{sink}}/deliver
@@ -79,11 +79,12 @@ void put(std::string& text, const std::string& mark, const std::string& value) {
 }  // namespace
 
 std::string route_file(const std::string& bean_type, const std::string& properties,
-                       const std::string& lease) {
+                       const std::string& lease, const std::string& mode) {
   std::string out = kRoutes;
   put(out, "{type}", bean_type);
   put(out, "{properties}", properties);
   put(out, "{lease}", lease);
+  put(out, "{mode}", mode);
   return out;
 }
 

@@ -8,6 +8,6 @@ namespace drom::chaos {
 
 // `data_source` is the YAML of the properties of the bean `db`, after its type.
 std::string route_file(const std::string& bean_type, const std::string& properties,
-                       const std::string& lease);
+                       const std::string& lease, const std::string& mode);
 
 }  // namespace drom::chaos

@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include "chaos/store.hpp"
+#include "connectors/outbox/outbox_log_sql.hpp"
 #include "connectors/outbox/outbox_sql.hpp"
 
 namespace drom::chaos {
@@ -13,9 +14,24 @@ struct Clear {
 };
 using Answer = std::unique_ptr<PGresult, Clear>;
 
+// What became of each event, whatever the mode.
+constexpr const char* kView =
+    "CREATE VIEW events AS SELECT event_id, key, status FROM outbox_chaos;";
+// In log mode: behind the checkpoint, or on hold. The log is not rotated so soon.
+constexpr const char* kLogView = R"(
+CREATE VIEW events AS SELECT l.event_id, l.key, coalesce(h.status,
+    CASE WHEN pg_visible_in_snapshot(l.xid, m.s1::pg_snapshot)
+      OR (m.s2 IS NOT NULL AND l.id <= m.last_id
+        AND pg_visible_in_snapshot(l.xid, m.s2::pg_snapshot)) THEN 'sent' ELSE 'due' END) AS status
+  FROM outbox_chaos_log AS l LEFT JOIN outbox_chaos AS h ON h.event_id = l.event_id,
+    LATERAL (SELECT coalesce(max(s1), '3:3:') AS s1, max(s2) AS s2, max(last_id) AS last_id FROM
+      (SELECT * FROM outbox_chaos_log_mark ORDER BY serial DESC LIMIT 1) AS x) AS m;
+)";
+
 class PostgresStore final : public Store {
  public:
-  explicit PostgresStore(std::string conninfo) : conninfo_(std::move(conninfo)) {}
+  PostgresStore(std::string conninfo, bool log_mode)
+      : conninfo_(std::move(conninfo)), log_mode_(log_mode) {}
   ~PostgresStore() override { PQfinish(connection_); }
 
   void create_schema() override {
@@ -24,7 +40,8 @@ class PostgresStore final : public Store {
         "CREATE TABLE ledger (event text PRIMARY KEY, tx text NOT NULL, key text NOT NULL, "
         "seq bigint NOT NULL, hash text NOT NULL, poison text NOT NULL);"
         "CREATE TABLE effects (event text NOT NULL);" +
-        outbox::outbox_ddl(sql::Dialect::postgres, "outbox_chaos");
+        outbox::outbox_ddl(sql::Dialect::postgres, "outbox_chaos") +
+        (log_mode_ ? outbox::log_ddl("outbox_chaos") + kLogView : std::string(kView));
     if (!connect() || !run(ddl.c_str())) throw std::runtime_error(trouble());
   }
 
@@ -51,8 +68,8 @@ class PostgresStore final : public Store {
     if (!connect()) return out;
     const Answer rows(
         PQexec(connection_,
-               "SELECT (SELECT count(*) FROM outbox_chaos WHERE status = 'due'), (SELECT count(*) "
-               "FROM outbox_chaos WHERE status = 'sent'), (SELECT count(*) FROM effects)"));
+               "SELECT (SELECT count(*) FROM events WHERE status = 'due'), (SELECT count(*) "
+               "FROM events WHERE status = 'sent'), (SELECT count(*) FROM effects)"));
     if (PQresultStatus(rows.get()) != PGRES_TUPLES_OK) return out;
     out.known = true;
     out.due = number(rows.get(), 0);
@@ -67,7 +84,7 @@ class PostgresStore final : public Store {
         connection_,
         "SELECT coalesce(l.tx, ''), coalesce(l.event, o.event_id), coalesce(l.key, o.key), "
         "coalesce(l.seq, 0), coalesce(l.hash, ''), coalesce(l.poison, ''), coalesce(o.status, '') "
-        "FROM ledger AS l FULL JOIN outbox_chaos AS o ON o.event_id = l.event"));
+        "FROM ledger AS l FULL JOIN events AS o ON o.event_id = l.event"));
     if (PQresultStatus(rows.get()) != PGRES_TUPLES_OK) throw std::runtime_error(trouble());
     for (int r = 0; r < PQntuples(rows.get()); ++r) {
       const auto cell = [&](int c) { return std::string(PQgetvalue(rows.get(), r, c)); };
@@ -127,20 +144,23 @@ class PostgresStore final : public Store {
         {e.event, t.tx, e.key, seq, payload_hash(e.pad), e.poison ? "true" : "false"});
     if (PQresultStatus(ledger.get()) != PGRES_COMMAND_OK) return false;
     const Answer outbox = query(
-        "INSERT INTO outbox_chaos (event_id, key, type, payload, headers) VALUES ($1, $2, "
-        "'direct', $3, $4)",
+        log_mode_ ? "INSERT INTO outbox_chaos_log (event_id, key, type, payload, headers) VALUES "
+                    "($1, $2, 'direct', $3, $4)"
+                  : "INSERT INTO outbox_chaos (event_id, key, type, payload, headers) VALUES "
+                    "($1, $2, 'direct', $3, $4)",
         {e.event, e.key, payload(t, e), "{\"seq\": " + seq + "}"});
     return PQresultStatus(outbox.get()) == PGRES_COMMAND_OK;
   }
 
   std::string conninfo_;
+  bool log_mode_;
   PGconn* connection_ = nullptr;
 };
 
 }  // namespace
 
-std::unique_ptr<Store> open_postgres(const std::string& conninfo) {
-  return std::make_unique<PostgresStore>(conninfo);
+std::unique_ptr<Store> open_postgres(const std::string& conninfo, bool log_mode) {
+  return std::make_unique<PostgresStore>(conninfo, log_mode);
 }
 
 bool terminate_backends(const std::string& conninfo, int count) {

@@ -446,12 +446,16 @@ TEST_P(LogModeDb, ACheckpointWhoseAnswerIsLostIsNeitherRepeatedNorForgotten) {
         return std::nullopt;
       },
       &unsure);
-  for (int i = 1; i <= 60; ++i) send(std::to_string(i), "k" + std::to_string(i % 4));
-  ASSERT_TRUE(wait_for(60));
+  int sent = 0;
+  while (unsure.drop_marks > 0 && sent < 500)
+    for (int i = 0; i < 20; ++i, ++sent)
+      send(std::to_string(sent + 1), "k" + std::to_string(sent % 4));
+  const auto count = static_cast<size_t>(sent);
+  ASSERT_TRUE(wait_for(count));
   EXPECT_TRUE(drained());
   EXPECT_EQ(unsure.drop_marks, 0);
-  EXPECT_EQ(distinct().size(), 60u);
-  EXPECT_EQ(seen.size(), 60u);
+  EXPECT_EQ(distinct().size(), count);
+  EXPECT_EQ(seen.size(), count);
   EXPECT_EQ(number("SELECT count(*) - count(DISTINCT payload) FROM outbox_x"), 0);
   expect_key_order();
   stop_all();
