@@ -25,6 +25,7 @@ struct CampaignOptions {
   uint64_t seed = 1;
   PostgresServer* server = nullptr;  // postgres: ours, may be crashed
   std::string conninfo;              // postgres
+  bool log_mode = false;             // postgres: mode=log instead of claim
   std::string database_file;         // sqlite: where else than in `folder`
   bool whole_disk_is_ours = false;   // sqlite: the file's disk may be filled
   bool verbose = false;

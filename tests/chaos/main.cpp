@@ -37,6 +37,7 @@ struct Options {
   std::string report;
   std::string conninfo;
   size_t round = 100;
+  std::string mode = "claim";
   bool keep = false;
   bool verbose = false;
 };
@@ -65,7 +66,8 @@ int run(const Options& options) {
   if (both || options.store == "postgres") {
     CampaignOptions postgres = common;
     postgres.database = Database::postgres;
-    postgres.name = "postgres";
+    postgres.log_mode = options.mode == "log";
+    postgres.name = postgres.log_mode ? "postgres-log" : "postgres";
     postgres.folder = folder + "/postgres";
     postgres.kills = both ? (options.kills + 1) / 2 : options.kills;
     postgres.seed = options.seed;
@@ -113,6 +115,9 @@ int main(int argc, char** argv) {
   app.add_option("--seed", options.seed, "Of all choices; 0 takes one by the clock");
   app.add_option("--store", options.store, "postgres, sqlite or both")
       ->check(CLI::IsMember({"postgres", "sqlite", "both"}))
+      ->capture_default_str();
+  app.add_option("--mode", options.mode, "Of the outbox on PostgreSQL: claim or log")
+      ->check(CLI::IsMember({"claim", "log"}))
       ->capture_default_str();
   app.add_option("--round", options.round, "Kills between two drains")->capture_default_str();
   app.add_option("--report", options.report, "Also writes the report to this file (Markdown)");

@@ -208,7 +208,9 @@ class LogConsumer final : public Consumer {
     if (auto* lease = std::get_if<LogLease>(&trip)) {
       logs::LeaseAnswer answer = co_await source_->lease(*lease, &failure);
       report(answer.ok, failure);
+      const int64_t led = machine_->token();
       step(std::move(answer));
+      if (led != 0 && machine_->token() != led) failpoint("lease.lost");
     } else if (auto* data = std::get_if<LogTrip>(&trip)) {
       const OutboxStats marked = count(*data);
       const bool checkpoint = data->serial != 0;

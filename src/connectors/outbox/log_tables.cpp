@@ -9,6 +9,7 @@
 #include "connectors/outbox/outbox_log_sql.hpp"
 #include "connectors/outbox/outbox_sql.hpp"
 #include "drom/base/json.hpp"
+#include "rt/failpoint.hpp"
 
 namespace drom::outbox {
 namespace {
@@ -28,6 +29,26 @@ bool is_fenced(const Error& error) { return error.type == "22012"; }
 std::string holds_json(const std::vector<Hold>& holds);
 
 Value or_null(const std::string& text) { return text.empty() ? Value() : Value(text); }
+
+bool gives_up(const LogTrip& trip) {
+  return std::ranges::any_of(trip.holds,
+                             [](const Hold& hold) { return hold.to != FailedMark::To::retry; });
+}
+
+// The failpoint before the trip that wants it to fail, or null.
+const char* failing_before(const LogTrip& trip) {
+  if (trip.read > 0 && failpoint("poll.before_fetch")) return "poll.before_fetch";
+  if (gives_up(trip) && failpoint("dlq.before")) return "dlq.before";
+  if (trip.serial != 0 && failpoint("mark.before_commit")) return "mark.before_commit";
+  return nullptr;
+}
+
+const char* failing_after(const LogTrip& trip) {
+  if (trip.serial != 0 && failpoint("mark.after_commit")) return "mark.after_commit";
+  if (gives_up(trip) && failpoint("dlq.after")) return "dlq.after";
+  if (trip.read > 0 && failpoint("poll.after_fetch")) return "poll.after_fetch";
+  return nullptr;
+}
 
 class LogTables final : public LogSource {
  public:
@@ -84,7 +105,14 @@ class LogTables final : public LogSource {
       commands.push_back({statements_.planner, {}});
       commands.push_back(read(trip.read));
     }
-    Result<std::vector<sql::Rows>> results = co_await database_.execute_all(std::move(commands));
+    const char* const before = failing_before(trip);
+    Result<std::vector<sql::Rows>> results = Result<std::vector<sql::Rows>>(Error());
+    if (before)
+      results = failpoint_error(before);
+    else
+      results = co_await database_.execute_all(std::move(commands));
+    const char* const after = results ? failing_after(trip) : nullptr;
+    if (after) results = failpoint_error(after);
     if (!results) {
       answer.fenced = is_fenced(results.error());
       *failure = std::move(results.error());
