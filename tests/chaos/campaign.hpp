@@ -9,6 +9,7 @@
 #include "chaos/fault_proxy.hpp"
 #include "chaos/postgres_server.hpp"
 #include "chaos/sink.hpp"
+#include "chaos/small_disk.hpp"
 #include "chaos/writers.hpp"
 
 namespace drom::chaos {
@@ -25,8 +26,7 @@ struct CampaignOptions {
   uint64_t seed = 1;
   PostgresServer* server = nullptr;  // postgres: ours, may be crashed
   std::string conninfo;              // postgres
-  std::string database_file;         // sqlite: where else than in `folder`
-  bool whole_disk_is_ours = false;   // sqlite: the file's disk may be filled
+  const SmallDisk* disk = nullptr;   // sqlite: holds the database, may be filled
   bool verbose = false;
 };
 
