@@ -70,7 +70,9 @@ Result<void> MysqlConnection::dial() {
   const my_bool verify = tls == Tls::verify_full ? 1 : 0;
   if (tls != Tls::disable) mysql_options(mysql, MYSQL_OPT_SSL_ENFORCE, &yes);
   mysql_options(mysql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &verify);
-  if (!options_.ca_file.empty()) mysql_options(mysql, MYSQL_OPT_SSL_CA, options_.ca_file.c_str());
+  // An authority alone would ask for TLS.
+  if (tls != Tls::disable && !options_.ca_file.empty())
+    mysql_options(mysql, MYSQL_OPT_SSL_CA, options_.ca_file.c_str());
 
   const auto or_null = [](const std::string& text) {
     return text.empty() ? nullptr : text.c_str();

@@ -52,6 +52,7 @@ struct Finish {
 
 Error MysqlConnection::failure(unsigned code, const char* state, const char* message) {
   if (ends_session(code)) broken_ = true;
+  if (is_stale_statement(code)) stale_ = true;
   return mysql_error(code, state, message, mariadb_ ? "MariaDB" : "MySQL");
 }
 Error MysqlConnection::failure() {
@@ -195,9 +196,9 @@ Result<Rows> MysqlConnection::execute(const Command& command) {
   Result<Statement*> statement = prepare(command.sql);
   if (!statement) return statement.error();
   if (!*statement) return run_unprepared(command);
+  stale_ = false;
   Result<Rows> rows = run(**statement, command.params);
-  if (!rows && is_stale_statement(mysql_stmt_errno((*statement)->handle.get())))
-    statements_.erase(command.sql);
+  if (stale_) statements_.erase(command.sql);
   statements_.trim();
   return rows;
 }

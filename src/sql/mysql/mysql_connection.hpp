@@ -96,6 +96,7 @@ class MysqlConnection {
   bool mariadb_ = true;
   size_t packet_bytes_max_ = 0;
   bool broken_ = false;
+  bool stale_ = false;  // the statement under way must be prepared again
 };
 
 }  // namespace drom::sql

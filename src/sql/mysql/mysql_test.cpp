@@ -28,7 +28,7 @@ class MysqlSchema final : public TestDatabase {
     EXPECT_TRUE(read_mysql_url(url, server_));
     static int number = 0;
     server_.database = "drom_t" + std::to_string(::getpid()) + "_" + std::to_string(++number);
-    admin("CREATE DATABASE " + server_.database);
+    admin("CREATE DATABASE " + server_.database + " CHARACTER SET utf8mb4");
   }
   ~MysqlSchema() override { admin("DROP DATABASE " + server_.database); }
 
