@@ -47,6 +47,9 @@ struct Statements {
   std::string heartbeat;
   std::string renew;  // returns bucket, token
   std::string claim;  // and $4 limit, $5 force (1: although not expired); returns bucket, token
+  // Where statements that write return nothing: $1, $2; after the others, bucket, token of both.
+  std::string held;
+  std::string seed;          // $1; goes before claim; "" where claim makes the rows that it needs
   std::string count_relays;  // $1
   std::string forget_relays;
   std::string give_back;      // $1, $2, $3 buckets

@@ -30,13 +30,14 @@ TableShape own_shape(std::string table) {
   return out;
 }
 
-std::string quoted(Dialect, std::string_view name) {
-  std::string out = "\"";
+std::string quoted(Dialect dialect, std::string_view name) {
+  const char quote = dialect == Dialect::mysql ? '`' : '"';
+  std::string out(1, quote);
   for (const char c : name) {
-    if (c == '"') out += '"';
+    if (c == quote) out += quote;
     out += c;
   }
-  return out + "\"";
+  return out + quote;
 }
 
 Result<std::string> checked_column(std::string_view option, const std::string& name) {
