@@ -103,6 +103,8 @@ std::string unsent_view_sql(Dialect dialect, const TableShape& shape) {
 std::string age_ms(Dialect dialect, std::string_view column) {
   const std::string c(column);
   if (dialect == Dialect::postgres) return "(extract(epoch FROM now() - " + c + ") * 1000)::bigint";
+  if (dialect == Dialect::mysql)
+    return "(timestampdiff(MICROSECOND, " + c + ", utc_timestamp(3)) DIV 1000)";
   return "CAST((julianday('now') - julianday(" + c + ")) * 86400000 AS INTEGER)";
 }
 
