@@ -286,7 +286,7 @@ Result<std::unique_ptr<Endpoint>> make_outbox(const Config& config, BuildContext
       sql::find_data_source(context.registry(), config.text("dataSource"));
   if (!database) return std::move(database.error());
   const bool mysql = (*database)->dialect() == sql::Dialect::mysql;
-  if (mysql && (options->foreign || options->sent == SentPolicy::archive))
+  if (mysql && (options->foreign || options->sent == outbox::SentPolicy::archive))
     return Error(ErrorKind::config,
                  "data source '" + (*database)->name() +
                      "' is MariaDB or MySQL: tables of others and sentPolicy=archive do not work "
