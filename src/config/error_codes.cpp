@@ -106,6 +106,8 @@ constexpr ErrorCode kCodes[] = {
     {"E0505", "wrong value", "The value is of the right type, but the step cannot use it."},
     {"E0506", "not for batches",
      "A step inside `transacted` with `batch` has effects outside of the transaction."},
+    {"E0507", "two data sources",
+     "Steps of one `transacted` block work on two data sources, which cannot commit together."},
 };
 
 }  // namespace

@@ -227,6 +227,8 @@ Step make_idempotent_consumer(const StepSpec& spec, const Config& config, BuildC
         "E0502", config.where("idempotentRepository"),
         "no idempotent repository '" + std::string(name) + "'",
         did_you_mean(name, context.registry().names<IdempotentRepository>()));
+  if (repository && repository->transactional())
+    context.joins(repository->data_source(), config.where("idempotentRepository"));
   std::unique_ptr<Pipeline> children = context.build_pipeline(spec.steps);
   if (!repository || !children || !options.key) return Step();
   return Step(

@@ -222,9 +222,20 @@ ConfigSpec transacted_spec() {
   return spec;
 }
 
+BuildContext::Unit unit_of(std::string_view ref) {
+  for (const PropagationName& entry : kNames) {
+    if (!iequals(entry.name, ref)) continue;
+    if (entry.propagation == Propagation::suppress) return BuildContext::Unit::none;
+    if (entry.propagation == Propagation::requires_new) return BuildContext::Unit::own;
+  }
+  return BuildContext::Unit::join;
+}
+
 Step make_transacted(const StepSpec& spec, const Config& config, BuildContext& context) {
-  std::unique_ptr<Pipeline> children = context.build_pipeline(spec.steps);
   const std::string_view ref = bean_name(config.text("ref"));
+  context.begin_unit(unit_of(ref));
+  std::unique_ptr<Pipeline> children = context.build_pipeline(spec.steps);
+  context.end_unit();
   std::vector<std::string> known;
   for (const PropagationName& entry : kNames) {
     if (!iequals(entry.name, ref)) {

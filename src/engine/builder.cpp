@@ -323,6 +323,13 @@ Endpoint* Builder::endpoint(const std::string& uri, const std::vector<OptionText
 
 Producer* Builder::producer(const std::string& uri, const std::vector<OptionText>& parameters,
                             const Location& where) {
+  Producer* const found = find_producer(uri, parameters, where);
+  if (found) joins(found->data_source(), where);
+  return found;
+}
+
+Producer* Builder::find_producer(const std::string& uri, const std::vector<OptionText>& parameters,
+                                 const Location& where) {
   const std::string key = cache_key(uri, parameters);
   const auto found = producers_.find(key);
   if (found != producers_.end()) return found->second.producer.get();
@@ -337,6 +344,29 @@ Producer* Builder::producer(const std::string& uri, const std::vector<OptionText
   entry.producer = std::move(*made);
   entry.uri = target->uri();
   return producers_.emplace(key, std::move(entry)).first->second.producer.get();
+}
+
+void Builder::begin_unit(Unit unit) {
+  const bool inside = !units_.empty() && units_.back();
+  if (unit == Unit::none) {
+    units_.push_back(nullptr);
+  } else if (unit == Unit::join && inside) {
+    units_.push_back(units_.back());
+  } else {
+    units_.push_back(std::make_shared<std::string>());
+  }
+}
+
+void Builder::joins(const std::string& data_source, const Location& where) {
+  if (units_.empty() || !units_.back() || data_source.empty()) return;
+  std::string& joined = *units_.back();
+  if (joined.empty()) joined = data_source;
+  if (joined == data_source) return;
+  diagnostics_->error("E0507", where,
+                      "the transaction belongs to data source '" + joined +
+                          "' and cannot include '" + data_source + "' as well",
+                      "two databases cannot commit together: keep the steps of one transacted "
+                      "block on one data source and reach the other through an outbox");
 }
 
 async<Result<void>> Builder::open_producer(ProducerEntry& entry) {

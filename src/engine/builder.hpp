@@ -78,6 +78,9 @@ class Builder final : public BuildContext {
   Producer* producer(const std::string& uri, const std::vector<OptionText>& parameters,
                      const Location& where) override;
   async<Result<Producer*>> dynamic_producer(const std::string& uri) override;
+  void begin_unit(Unit unit) override;
+  void end_unit() override { units_.pop_back(); }
+  void joins(const std::string& data_source, const Location& where) override;
   void on_start(std::string name, std::function<async<Result<void>>()> work) override;
   void on_stop(std::string name, std::function<async<>()> work) override;
 
@@ -90,6 +93,8 @@ class Builder final : public BuildContext {
     Location where;
   };
 
+  Producer* find_producer(const std::string& uri, const std::vector<OptionText>& parameters,
+                          const Location& where);
   void build_bean(const BeanSpec& spec);
   BuiltRoute build_route(const RouteSpec& spec, const ContextSpec& context);
   std::string name_route(const RouteSpec& spec, const ContextSpec& context);
@@ -115,6 +120,8 @@ class Builder final : public BuildContext {
   size_t dynamic_producers_ = 0;
   std::vector<Hook> bean_starts_, starts_;
   std::vector<StopHook> stops_;
+  // The data source of each transaction being built, "" when none has joined yet, null outside.
+  std::vector<std::shared_ptr<std::string>> units_;
   bool building_beans_ = false;
   std::string route_id_;
   std::set<std::string, std::less<>> route_ids_, step_ids_;

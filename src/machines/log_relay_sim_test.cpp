@@ -59,6 +59,7 @@ struct Process {
   std::optional<std::pair<SteadyTime, decltype(LogEffects::trip)>> trip;
   SteadyTime asked{};
   SteadyTime wake_at{};
+  bool ready = false;
   std::map<std::string, std::deque<LogHandOut>> queues;
   std::map<std::string, SteadyTime> busy_until;
   SteadyTime frozen_until{};
@@ -123,10 +124,14 @@ class Simulation {
   void step(Process& p, LogEvent event) {
     LogEffects out = p.relay->step(std::move(event), now_);
     p.wake_at = out.wake_at;
+    p.ready = out.ready;
     if (!std::holds_alternative<std::monostate>(out.trip)) {
       ASSERT_FALSE(p.trip);
       p.trip.emplace(now_ + milliseconds(dice_.between(1, 30)), std::move(out.trip));
       p.asked = now_;
+    }
+    if (!p.trip && !out.finished) {
+      EXPECT_GT(out.wake_at, now_) << "the shell would spin";
     }
     for (LogHandOut& row : out.rows) {
       const std::string queue =
@@ -145,7 +150,14 @@ class Simulation {
     }
     if (p.wake_at <= now_) step(p, logs::Tick());
     deliver(p);
+    // As the shell does: it asks again only when it is told that there is something.
+    if (!p.ready) return;
+    size_t before = 0;
+    for (const auto& [name, queue] : p.queues) before += queue.size();
     step(p, logs::Take{static_cast<size_t>(dice_.between(1, 16))});
+    size_t after = 0;
+    for (const auto& [name, queue] : p.queues) after += queue.size();
+    EXPECT_TRUE(after > before || !p.ready) << "ready, but nothing to take: the shell would spin";
   }
   void perform(Process& p, decltype(LogEffects::trip)& trip, bool applied, bool heard) {
     if (const auto* lease = std::get_if<LogLease>(&trip)) {

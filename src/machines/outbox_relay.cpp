@@ -22,7 +22,7 @@ RelayEffects OutboxRelay::step(RelayEvent event, SteadyTime now) {
   RelayEffects out;
   std::visit([&](auto& e) { on(std::move(e), now, out); }, event);
   plan(now, out);
-  out.ready = !buffer_.empty() && may_hand_out(now);
+  out.ready = may_hand_out(now) && any_free();
   out.wake_at = next_wake(now);
   return out;
 }
@@ -36,6 +36,13 @@ void OutboxRelay::on(relay::Woken, SteadyTime now, RelayEffects&) {
 bool OutboxRelay::may_hand_out(SteadyTime now) const {
   if (stopping_ || !lease_.valid(now) || now < pause_until_) return false;
   return !probing_ || in_flight_.empty();
+}
+
+// Whoever takes rows when there may be some must get one, else he asks in a tight loop.
+bool OutboxRelay::any_free() const {
+  return std::ranges::any_of(buffer_, [this](const RelayRow& row) {
+    return row.key.empty() || !keys_in_flight_.contains(row.key);
+  });
 }
 
 void OutboxRelay::on(relay::Take take, SteadyTime now, RelayEffects& out) {

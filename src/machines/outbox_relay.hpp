@@ -131,7 +131,7 @@ struct RelayEffects {
   // Starts now; its answer is the next LeaseAnswer or DataAnswer. Never two at once.
   std::variant<std::monostate, LeaseRequest, DataTrip, ReleaseTrip> trip;
   std::vector<RelayRow> rows;              // the answer to Take, in the order to be sent
-  bool ready = false;                      // a Take may find something
+  bool ready = false;                      // a Take finds something
   bool finished = false;                   // stopped, everything settled, marked and given back
   SteadyTime wake_at = SteadyTime::max();  // the next Tick
 };
@@ -171,6 +171,7 @@ class OutboxRelay {
   void drop_buffered(const std::string& key);
   void forget_bucket(int bucket);
   bool may_hand_out(SteadyTime now) const;
+  bool any_free() const;
   void plan(SteadyTime now, RelayEffects& out);
   bool marks_due(SteadyTime now) const;
   SteadyTime read_due() const;

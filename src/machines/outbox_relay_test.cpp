@@ -99,6 +99,19 @@ TEST(OutboxRelay, MarksAndReadsInOneTripWhenTheBufferIsDone) {
   EXPECT_EQ(b.data()->sent[0].token, 7);
 }
 
+TEST(OutboxRelay, IsNotReadyWhileEveryBufferedKeyIsUnderWay) {
+  Bench b;
+  b.start();
+  b.answer({row(1, "a"), row(2, "a"), row(3, "a")});
+  EXPECT_EQ(b.take(4), std::vector<int64_t>{1}) << "a quarter of the window for one key";
+  EXPECT_FALSE(b.last.ready);
+  EXPECT_TRUE(b.take(4).empty());
+  EXPECT_FALSE(b.last.ready);
+  b.settle(1, relay::Fate::done);
+  EXPECT_TRUE(b.last.ready);
+  EXPECT_EQ(b.take(4), std::vector<int64_t>{2});
+}
+
 TEST(OutboxRelay, MarksDoNotWaitLongForASlowRow) {
   Bench b;
   b.start();

@@ -46,7 +46,8 @@ async<> InboxJanitor::run() {
     if (!more && !down)
       log_.warn("inbox", "old keys of " + table_ + " stay: " + more.error().message());
     down = !more;
-    co_await stopped_->wait(more && *more ? kBetweenChunks : kBetweenRounds);
+    const bool at_once = more.ok() && *more;
+    co_await stopped_->wait(at_once ? kBetweenChunks : kBetweenRounds);
   }
 }
 

@@ -49,7 +49,7 @@ class SqlIdempotentRepository final : public IdempotentRepository {
     co_return rows->affected == 1;
   }
 
-  bool transactional() const override { return true; }
+  std::string data_source() const override { return database_.name(); }
 
   // In the order of the keys: two batches with the same keys wait for each other, but never in a
   // circle.
@@ -148,24 +148,31 @@ ConfigSpec bean_spec() {
 }
 
 // Deletes old keys while the engine runs.
+struct Retention {
+  std::string name;
+  InboxJanitor janitor;
+  TaskGroup tasks;
+};
+
+async<Result<void>> start_retention(std::shared_ptr<Retention> work) {
+  work->tasks.spawn(work->name, work->janitor.run());
+  co_return Result<void>();
+}
+
+async<> stop_retention(std::shared_ptr<Retention> work) {
+  work->janitor.stop();
+  const bool ended = co_await work->tasks.wait(kStopLimit);
+  if (!ended) work->tasks.cancel();
+}
+
 void keep_short(const std::string& name, sql::Database& database, const std::string& table,
                 milliseconds retention, BuildContext& context) {
-  struct Work {
-    InboxJanitor janitor;
-    TaskGroup tasks;
-  };
-  const auto work = std::make_shared<Work>(
-      InboxJanitor(database, context.clock(), context.log(), table, retention),
+  const std::string title = "retention of inbox " + name;
+  const auto work = std::make_shared<Retention>(
+      title, InboxJanitor(database, context.clock(), context.log(), table, retention),
       TaskGroup(context.io(), context.clock(), context.log()));
-  context.on_start("retention of inbox " + name, [work, name]() -> async<Result<void>> {
-    work->tasks.spawn("retention of inbox " + name, work->janitor.run());
-    co_return Result<void>();
-  });
-  context.on_stop("retention of inbox " + name, [work]() -> async<> {
-    work->janitor.stop();
-    co_await work->tasks.wait(kStopLimit);
-    work->tasks.cancel();
-  });
+  context.on_start(title, [work] { return start_retention(work); });
+  context.on_stop(title, [work] { return stop_retention(work); });
 }
 
 Result<void> make_bean(const std::string& name, const Config& config, BuildContext& context) {

@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "chaos/dice.hpp"
+#include "chaos/http_io.hpp"
 #include "chaos/routes.hpp"
 #include "rt/failpoint_plan.hpp"
 
@@ -76,6 +77,7 @@ class Campaign {
   std::unique_ptr<FaultProxy> proxy_;
   std::unique_ptr<Engines> engines_;
   std::unique_ptr<Writers> writers_;
+  bool healed_ = false;  // no more faults until the next round
   int64_t heal_ns_ = 0;  // of the network; 0: nothing to heal
 };
 
@@ -99,7 +101,7 @@ void Campaign::write_routes() const {
   if (postgres())
     file << route_file("drom.postgres",
                        "{ url: \"" + options_.conninfo +
-                           " application_name=engine\", port: {{dbport}}, poolSize: 8, "
+                           " application_name=engine\", port: \"{{dbport}}\", poolSize: 8, "
                            "connectTimeout: 1s, statementTimeout: 2s, acquireTimeout: 2s }",
                        drom::to_string(kLease));
   else
@@ -171,13 +173,16 @@ void Campaign::reap(Slot& slot) {
     ++report_.kills_at[slot.point];
     kills_ns_.push_back(now_ns());
     fault("kill at " + slot.point);
+  } else if (postgres() && WIFEXITED(*status) && WEXITSTATUS(*status) == 1 && !healed_) {
+    // An engine that cannot reach its database does not start; whoever supervises it tries again.
+    ++report_.other_faults["start without a database"];
   } else {
     problem("engine " + std::to_string(slot.number) + " ended by itself, " +
             (WIFEXITED(*status) ? "exit code " + std::to_string(WEXITSTATUS(*status))
                                 : "signal " + std::to_string(WTERMSIG(*status))) +
             ", plan '" + slot.plan + "'");
   }
-  start(slot, true);
+  start(slot, !healed_);
 }
 
 void Campaign::look_after() {
@@ -253,7 +258,8 @@ void Campaign::strike(Slot& slot) {
 // SIGTERM: must finish what is in flight and end with 0.
 void Campaign::drain_engine(Slot& slot) {
   if (slot.resume_ns != 0 || !slot.plan.empty() || heal_ns_ != 0) return;
-  if (now_ns() - slot.started_ns < ns(milliseconds(150))) return;
+  // One that does not serve yet may be waiting for a database that is away.
+  if (!Socket::connect(slot.port, milliseconds(100)).valid()) return;
   count("SIGTERM");
   slot.child.signal(SIGTERM);
   const std::optional<int> status = slot.child.wait(milliseconds(10'000));
@@ -325,13 +331,14 @@ void Campaign::round(size_t kills) {
   const size_t first = report_.kills;
   const size_t crash_at = first + kills / 2;
   bool crashed = !options_.server;
+  healed_ = false;
   sink_.trouble(30);
   writers_->start();
   for (const auto& slot : engines_->slots())
     if (!slot->child.running()) start(*slot, true);
   const int64_t limit = now_ns() + ns(milliseconds(10'000 + 2000 * static_cast<int64_t>(kills)));
   while (report_.kills < first + kills) {
-    sleep_for(milliseconds(5 + dice(postgres() ? 90 : 120)));
+    sleep_for(milliseconds(5 + dice(postgres() ? 180 : 120)));
     look_after();
     if (!crashed && report_.kills >= crash_at) {
       crashed = true;
@@ -349,6 +356,7 @@ void Campaign::round(size_t kills) {
 
 // Everything is well from here on.
 void Campaign::heal() {
+  healed_ = true;
   sink_.trouble(0);
   if (proxy_) proxy_->heal();
   heal_ns_ = 0;

@@ -44,6 +44,7 @@ void Child::start(const ChildOptions& options) {
       ::dup2(log, 1);
       ::dup2(log, 2);
     }
+    ::close_range(3, ~0U, 0);  // a listener of ours must not live on in a child
     ::execve(argv[0], argv.data(), envp.data());
     ::_exit(127);
   }

@@ -15,6 +15,8 @@
 #include <set>
 #include <thread>
 
+#include "chaos/http_io.hpp"
+
 namespace drom::chaos {
 namespace {
 
@@ -187,14 +189,16 @@ struct FaultProxy::State {
     bool ended = false;
   };
 
-  explicit State(uint16_t upstream_port) : upstream(upstream_port), acceptor(io) { listen(0); }
+  explicit State(uint16_t upstream_port) : upstream(upstream_port), acceptor(io) {
+    listen(free_port());
+  }
 
   void listen(uint16_t wanted) {
     acceptor.open(tcp::v4());
     acceptor.set_option(asio::socket_base::reuse_address(true));
     acceptor.bind({asio::ip::address_v4::loopback(), wanted});
     acceptor.listen();
-    port = acceptor.local_endpoint().port();
+    port = wanted;
     accept();
   }
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cctype>
 #include <cstdlib>
 
@@ -40,17 +41,20 @@ Socket Socket::connect(uint16_t port, milliseconds timeout) {
   return out;
 }
 
+// Ports below those that the system gives to outgoing connections: while a listener is away
+// (killed, or down on purpose) nobody else may get its port, nor connect to itself.
 Socket Socket::listen(uint16_t& port) {
-  Socket out(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  const sockaddr_in address = loopback(0);
-  sockaddr_in bound{};
-  socklen_t size = sizeof bound;
-  if (::bind(out.file_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
-      ::listen(out.file_, 512) != 0 ||
-      ::getsockname(out.file_, reinterpret_cast<sockaddr*>(&bound), &size) != 0)
-    std::abort();
-  port = ntohs(bound.sin_port);
-  return out;
+  constexpr uint16_t kFirst = 20'000, kCount = 12'000;
+  static std::atomic<uint32_t> next{static_cast<uint32_t>(::getpid()) * 101};
+  for (int tries = 0; tries < 1000; ++tries) {
+    port = static_cast<uint16_t>(kFirst + next++ % kCount);
+    Socket out(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const sockaddr_in address = loopback(port);
+    if (::bind(out.file_, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
+        ::listen(out.file_, 512) == 0)
+      return out;
+  }
+  std::abort();
 }
 
 void Socket::close() {

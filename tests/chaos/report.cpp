@@ -4,9 +4,12 @@
 #include <cstdarg>
 #include <cstdio>
 #include <fstream>
+#include <ranges>
 
 namespace drom::chaos {
 namespace {
+
+constexpr size_t kProblemsShown = 20;
 
 void line(std::string& out, const char* format, ...) __attribute__((format(printf, 2, 3)));
 void line(std::string& out, const char* format, ...) {
@@ -29,7 +32,8 @@ std::string list(const std::map<std::string, size_t>& counts) {
 std::string table(const std::vector<CampaignReport>& reports) {
   std::string out;
   line(out,
-       "| Store | Kills | Other faults | Events | Rolled back | Unknown commits | Replayed | "
+       "| Store | Kills | Other faults | Events | Rolled back or refused | Unknown commits | "
+       "Replayed | "
        "Lost | Phantom | Torn | Reordered | Double effects | Missing effects | Stuck | "
        "Duplicate deliveries | Recovery p50 / max | Commit to sink p99 / max | Drain max | "
        "Time |");
@@ -48,10 +52,13 @@ std::string table(const std::vector<CampaignReport>& reports) {
          r.seconds);
   }
   for (const CampaignReport& r : reports) {
-    line(out, "\n%s: killed at %s.", r.name.c_str(), list(r.kills_at).c_str());
+    out += "\n" + r.name + ": killed at " + list(r.kills_at) + ".\n";
     out += r.name + ": other faults: " +
            (r.other_faults.empty() ? std::string("none") : list(r.other_faults)) + ".\n";
-    for (const std::string& text : r.problems) out += r.name + ": PROBLEM: " + text + "\n";
+    for (const std::string& text : r.problems | std::views::take(kProblemsShown))
+      out += r.name + ": PROBLEM: " + text + "\n";
+    if (r.problems.size() > kProblemsShown)
+      line(out, "%s: and %zu more problems", r.name.c_str(), r.problems.size() - kProblemsShown);
     for (const std::string& text : r.verdict.examples) out += r.name + ": " + text + "\n";
   }
   return out;

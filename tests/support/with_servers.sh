@@ -29,12 +29,19 @@ run_as() {
   (as_child "$@")
 }
 
-# free_port: a TCP port of 127.0.0.1 that nobody listens on at this moment.
+# free_port: a TCP port of 127.0.0.1 that nobody listens on at this moment, below those that the
+# system gives to outgoing connections: a server that is restarted finds it free again.
 free_port() {
-  python3 -c 'import socket
-s = socket.socket()
-s.bind(("127.0.0.1", 0))
-print(s.getsockname()[1])'
+  python3 -c 'import random, socket
+while True:
+    port = random.randrange(20000, 32000)
+    with socket.socket() as s:
+        try:
+            s.bind(("127.0.0.1", port))
+        except OSError:
+            continue
+    print(port)
+    break'
 }
 
 # wait_until SECONDS COMMAND...: true as soon as the command is.

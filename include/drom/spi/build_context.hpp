@@ -43,6 +43,17 @@ class BuildContext {
   // A producer made while routes run (toD): opened here, cached (at most 1000), closed at the end.
   virtual async<Result<Producer*>> dynamic_producer(const std::string& uri) = 0;
 
+  // What is built until end_unit() belongs to one transaction: that of the block around it, one of
+  // its own, or none. Two data sources in one are an error at load time.
+  enum class Unit : uint8_t { join, own, none };
+  virtual void begin_unit(Unit) {}
+  virtual void end_unit() {}
+  // A step at `where` takes part in the transaction with this data source.
+  virtual void joins(const std::string& data_source, const Location& where) {
+    static_cast<void>(data_source);
+    static_cast<void>(where);
+  }
+
   // An object shared by all endpoints of this engine, made on first use: the one HTTP server, the
   // table of direct channels. Destroyed with the engine, in reverse order of creation.
   template <class T>

@@ -79,6 +79,8 @@ class Producer : public AsyncProcessor {
   // stop the start, the producer connects on use.
   virtual async<Result<void>> open() { co_return Result<void>(); }
   virtual async<> close() { co_return; }
+  // The data source whose transaction its work joins; empty: none.
+  virtual std::string data_source() const { return {}; }
   // True when a send inside `transacted` must wait for the commit (an effect outside the database
   // that expects no reply).
   virtual bool defers_in_transaction() const { return false; }

@@ -23,8 +23,9 @@ class IdempotentRepository {
   // for repositories that are transactional().
   virtual async<Result<std::vector<bool>>> add_all(std::string consumer,
                                                    std::vector<std::string> keys, Batch& exchanges);
-  // Keys live and die with the unit of work that has added them.
-  virtual bool transactional() const { return false; }
+  // The data source with whose transaction keys live and die; empty: none.
+  virtual std::string data_source() const { return {}; }
+  bool transactional() const { return !data_source().empty(); }
   // The exchange was processed. Repositories in a unit of work have nothing to do.
   virtual async<Result<void>> confirm(std::string_view consumer, std::string_view key,
                                       Exchange& exchange) = 0;

@@ -63,6 +63,7 @@ Result<std::shared_ptr<HttpClient::Host>> HttpClient::host(const ClientOptions& 
   std::string key =
       (target.tls ? "https://" : "http://") + target.host + ":" + std::to_string(target.port);
   if (target.tls) key += options.trust_all ? " any" : " " + options.ca_file;
+  if (target.public_only) key += " public";
   const auto found = hosts_.find(key);
   if (found != hosts_.end()) return found->second;
   if (hosts_.size() >= kHostsMax)

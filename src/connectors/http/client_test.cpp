@@ -2,82 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include <boost/asio/buffer.hpp>
-
-#include "support/harness.hpp"
+#include "support/scripted_server.hpp"
 
 namespace drom::http {
 namespace {
 
-using boost::asio::ip::tcp;
 using drom::testing::Harness;
-
-// A server of raw bytes: answers the n-th request of all connections with the n-th script line. ""
-// ends the connection instead.
-class ScriptedServer {
- public:
-  ScriptedServer(Harness& harness, std::vector<std::string> script)
-      : acceptor_(harness.io(), tcp::endpoint(boost::asio::ip::address_v4::loopback(), 0)),
-        script_(std::move(script)) {
-    accept();
-  }
-  uint16_t port() const { return acceptor_.local_endpoint().port(); }
-  void stop() {
-    acceptor_.close();
-    for (auto& connection : connections) connection->socket.close();
-  }
-  // As a server does that has waited long enough.
-  void close_connections() {
-    for (auto& connection : connections) connection->socket.close();
-  }
-
-  struct Peer {
-    explicit Peer(tcp::socket s) : socket(std::move(s)) {}
-    tcp::socket socket;
-    std::string input;
-    char buffer[4096];
-  };
-  std::vector<std::shared_ptr<Peer>> connections;
-  std::vector<std::string> requests;
-
- private:
-  void accept() {
-    acceptor_.async_accept([this](const boost::system::error_code& ec, tcp::socket socket) {
-      if (ec) return;
-      connections.push_back(std::make_shared<Peer>(std::move(socket)));
-      read(connections.back());
-      accept();
-    });
-  }
-  void read(const std::shared_ptr<Peer>& peer) {
-    peer->socket.async_read_some(boost::asio::buffer(peer->buffer),
-                                 [this, peer](const boost::system::error_code& ec, size_t n) {
-                                   if (ec) return;
-                                   peer->input.append(peer->buffer, n);
-                                   answer(*peer);
-                                   if (peer->socket.is_open()) read(peer);
-                                 });
-  }
-  void answer(Peer& peer) {
-    const size_t end = peer.input.find("\r\n\r\n");
-    if (end == std::string::npos) return;
-    const size_t at = peer.input.find("Content-Length: ");
-    const size_t length = at < end ? std::stoul(peer.input.substr(at + 16)) : 0;
-    if (peer.input.size() < end + 4 + length) return;
-    requests.push_back(peer.input.substr(0, end + 4 + length));
-    peer.input.erase(0, end + 4 + length);
-    if (requests.size() > script_.size()) return;  // says nothing at all
-    const std::string& line = script_[requests.size() - 1];
-    boost::system::error_code ignored;
-    if (line.empty())
-      peer.socket.close(ignored);
-    else
-      peer.socket.send(boost::asio::buffer(line), 0, ignored);
-  }
-
-  tcp::acceptor acceptor_;
-  std::vector<std::string> script_;
-};
+using drom::testing::ScriptedServer;
 
 const char kOk[] = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 

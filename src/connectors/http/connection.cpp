@@ -8,6 +8,8 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 
+#include "connectors/http/public_address.hpp"
+
 #include "rt/failpoint.hpp"
 
 namespace drom::http {
@@ -61,6 +63,15 @@ async<Result<Endpoints>> resolve(asio::io_context& io, Clock& clock, Target targ
   co_return resolution->endpoints;
 }
 
+// Each address is judged after the name was resolved, and only judged ones are connected to: a name
+// that points elsewhere at the next look gains nothing.
+Result<void> keep_public(Endpoints& endpoints, const Target& target) {
+  std::erase_if(endpoints, [](const tcp::endpoint& e) { return !is_public_address(e.address()); });
+  if (!endpoints.empty()) return {};
+  return Error(ErrorKind::rejected, "'" + target.host + "' is no public address",
+               "allowPrivateAddresses=true admits addresses of private networks");
+}
+
 }  // namespace
 
 std::string Target::authority() const {
@@ -105,6 +116,10 @@ async<Result<void>> Connection::connect(Target target, TlsContext tls, Clock& cl
                                         milliseconds timeout) {
   Result<Endpoints> endpoints = co_await resolve(io_, clock, target, timeout);
   if (!endpoints) co_return std::move(endpoints.error());
+  if (target.public_only) {
+    Result<void> allowed = keep_public(*endpoints, target);
+    if (!allowed) co_return allowed;
+  }
   expired_ = false;
   deadline_.in(timeout);
   ErrorCode ec = asio::error::host_not_found;

@@ -22,6 +22,7 @@ struct Target {
   bool tls = false;
   std::string host;  // without the brackets of IPv6
   uint16_t port = 80;
+  bool public_only = false;       // connect to no address of a private network
   std::string authority() const;  // "host:port", the port only when it is not the default
   friend bool operator==(const Target&, const Target&) = default;
 };

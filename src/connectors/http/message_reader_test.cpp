@@ -5,6 +5,8 @@
 namespace drom::http {
 namespace {
 
+using namespace std::string_literals;
+
 // Feeds everything there is; the head alone does not take the body with it.
 void feed(RequestReader& reader, std::string_view input) {
   while (true) {
@@ -108,7 +110,7 @@ TEST(RequestReader, RefusesWhatParsersDisagreeAbout) {
   EXPECT_EQ(refusal_of("GET / HTTP/1.1\r\nHost: h\r\nX: a\r\n b\r\n\r\n"), 400);
   EXPECT_EQ(refusal_of("GET / HTTP/1.1\r\nHost: h\r\nX: a\nY: b\r\n\r\n"), 400);
   EXPECT_EQ(refusal_of("GET / HTTP/1.1\r\nHost: h\r\nX: a\rb\r\n\r\n"), 400);
-  EXPECT_EQ(refusal_of(std::string("GET / HTTP/1.1\r\nHost: h\r\nX: a\0b\r\n\r\n", 40)), 400);
+  EXPECT_EQ(refusal_of("GET / HTTP/1.1\r\nHost: h\r\nX: a\0b\r\n\r\n"s), 400);
   EXPECT_EQ(refusal_of("GET / HTTP/1.1\r\n\r\n"), 400);
   EXPECT_EQ(refusal_of("GET / HTTP/1.1\r\nHost: h\r\nHost: i\r\n\r\n"), 400);
   EXPECT_EQ(refusal_of("GET http://h/ HTTP/1.1\r\nHost: h\r\n\r\n"), 400);

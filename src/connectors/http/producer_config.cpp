@@ -1,9 +1,8 @@
 #include "connectors/http/producer_config.hpp"
 
-#include <openssl/evp.h>
-
 #include <charconv>
 
+#include "connectors/http/base64.hpp"
 #include "connectors/http/http_text.hpp"
 #include "drom/model/headers.hpp"
 
@@ -92,15 +91,6 @@ bool is_foreign_option(std::string_view name) {
   return name.starts_with("httpClient.") || name.starts_with("httpConnection.");
 }
 
-std::string base64(const std::string& text) {
-  std::string out(4 * ((text.size() + 2) / 3) + 1, '\0');
-  const int size = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data()),
-                                   reinterpret_cast<const unsigned char*>(text.data()),
-                                   static_cast<int>(text.size()));
-  out.resize(static_cast<size_t>(size));
-  return out;
-}
-
 Result<std::string> read_authorization(const Config& config) {
   const std::string& method = config.text("authMethod");
   const std::string& user = config.text("authUsername");
@@ -118,7 +108,7 @@ Result<std::string> read_authorization(const Config& config) {
     return Error(ErrorKind::config, "authUsername cannot hold a colon");
   if (has_header_injection(token))
     return Error(ErrorKind::config, "authBearerToken cannot hold a line break");
-  if (basic) return "Basic " + base64(user + ":" + password);
+  if (basic) return "Basic " + encode_base64(user + ":" + password);
   return bearer ? "Bearer " + token : std::string();
 }
 

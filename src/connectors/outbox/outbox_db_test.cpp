@@ -437,7 +437,8 @@ TEST_P(OutboxDb, AParkedRowHoldsItsKeyUntilSomebodyRetriesIt) {
   EXPECT_EQ(bodies(), std::vector<std::string>{"other"});
   EXPECT_EQ(in_state("parked"), 1);
   healed = true;
-  const Selection first{.ids = {1}};
+  Selection first;
+  first.ids = {1};
   const Result<Changed> retried =
       harness.run(change(*database, *clock, own_shape("outbox_x"), Action::retry, first));
   EXPECT_EQ(retried->rows, 1);

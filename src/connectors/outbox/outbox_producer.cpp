@@ -36,6 +36,7 @@ class OutboxProducer final : public Producer {
   }
 
   bool takes_batches() const override { return true; }
+  std::string data_source() const override { return database_.name(); }
   async<> run(Batch& batch, Scope& scope) override {
     if (!prepared_) {  // the database was away when the route started
       Result<void> opened = co_await open();

@@ -1,6 +1,6 @@
 // Where a relay's rows and leases live: the trips that its machine asks for, each of which happens
-// as a whole or not at all. The one contract for all stores (SQL databases, the simulated one);
-// relay_store_suite holds what every store must pass. One trip at a time; shard thread.
+// as a whole or not at all. The one contract for all stores (SQL databases, the simulated one).
+// One trip at a time; shard thread.
 #pragma once
 
 #include "drom/rt/async.hpp"

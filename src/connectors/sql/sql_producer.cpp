@@ -9,6 +9,7 @@ class SqlProducer final : public Producer {
       : database_(services.database), options_(options) {}
 
   bool takes_batches() const override { return true; }
+  std::string data_source() const override { return database_.name(); }
   async<> run(Batch& batch, Scope& scope) override {
     const EvalScope eval = scope.eval();
     if (shares_a_unit(batch) && !options_.batch) co_return co_await run_together(batch, eval);
