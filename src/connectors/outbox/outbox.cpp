@@ -285,13 +285,6 @@ Result<std::unique_ptr<Endpoint>> make_outbox(const Config& config, BuildContext
   Result<sql::Database*> database =
       sql::find_data_source(context.registry(), config.text("dataSource"));
   if (!database) return std::move(database.error());
-  const bool mysql = (*database)->dialect() == sql::Dialect::mysql;
-  if (mysql && (options->foreign || options->sent == outbox::SentPolicy::archive))
-    return Error(ErrorKind::config,
-                 "data source '" + (*database)->name() +
-                     "' is MariaDB or MySQL: tables of others and sentPolicy=archive do not work "
-                     "there",
-                 "use our own table, with mark or delete");
   OutboxBoard& board = context.shared<OutboxBoard>([] { return std::make_shared<OutboxBoard>(); });
   OutboxServices services{**database,    context.io(),  context.clock(),
                           context.log(), context.rng(), &board};

@@ -44,6 +44,25 @@ constexpr std::string_view kLease = R"(CREATE TABLE IF NOT EXISTS drom_lease (
 ) ENGINE=InnoDB CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 )";
 
+// The key is left to its own length: foreign tables have keys of any.
+constexpr std::string_view kTrouble = R"(CREATE TABLE IF NOT EXISTS drom_trouble (
+  resource varchar(250) NOT NULL,
+  row_id bigint NOT NULL,
+  `key` longtext,
+  status varchar(8) NOT NULL DEFAULT 'due' CHECK (status IN ('due', 'dead', 'parked')),
+  attempts int NOT NULL DEFAULT 0,
+  next_attempt_at datetime(3),
+  last_error text,
+  PRIMARY KEY (resource, row_id),
+  INDEX drom_trouble_wait (resource, `key`(250))
+) ENGINE=InnoDB CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
+)";
+
+// As a condition that is not turned into a join: the rows are to come in the order of their ids.
+std::string filter(std::string_view column, std::string_view parameter) {
+  return "(" + in_ids(kMysql, column, parameter) + " IS TRUE)";
+}
+
 std::string read_statement(const std::string& table, bool some) {
   return fill(R"(SELECT t.id, t.bucket, t.event_id, t.key, t.type, t.payload, t.payload_bytes,
   t.headers, t.attempts, t.created_at
@@ -53,10 +72,10 @@ WHERE t.status = 'due'{buckets}
   AND (t.available_at IS NULL OR {available_past})
   AND NOT {busy_ids} AND coalesce(t.key, '') NOT IN {busy_keys}
   AND NOT EXISTS (SELECT 1 FROM {table} AS w
-    WHERE w.waiting_key = t.key AND w.waiting_key <> '' AND w.id < t.id AND NOT {blocker_past})
+    WHERE w.waiting_key = t.key AND length(w.waiting_key) > 0 AND w.id < t.id AND NOT {blocker_past})
 ORDER BY t.id LIMIT $3)",
               {{"table", table},
-               {"buckets", some ? " AND " + in_ids(kMysql, "t.bucket", "$4") : ""},
+               {"buckets", some ? " AND " + filter("t.bucket", "$4") : ""},
                {"next_past", is_past(kMysql, "t.next_attempt_at")},
                {"available_past", is_past(kMysql, "t.available_at")},
                {"blocker_past", is_past(kMysql, "w.next_attempt_at")},
@@ -64,36 +83,127 @@ ORDER BY t.id LIMIT $3)",
                {"busy_keys", in_texts(kMysql, "$2")}});
 }
 
+std::string foreign_read_statement(const TableShape& shape, bool some) {
+  const std::string id = column_sql(kMysql, shape.sequence, "t");
+  std::string extras;
+  for (const Column& column : shape.extras)
+    extras += ", " + (column ? column_sql(kMysql, column, "t") : std::string("NULL"));
+  return fill(
+      R"(SELECT {id}, {bucket}, {event_id}, {key}, {type}, {payload}, NULL, {headers},
+  coalesce(x.attempts, 0), {created}{extras}
+FROM {table} AS t LEFT JOIN drom_trouble AS x ON x.resource = '{resource}' AND x.row_id = {id}
+WHERE {unsent}{buckets}
+  AND (x.row_id IS NULL OR (x.status = 'due' AND (x.next_attempt_at IS NULL OR {next_past}))){available}
+  AND NOT {busy_ids} AND coalesce({key}, '') NOT IN {busy_keys}
+  AND NOT EXISTS (SELECT 1 FROM drom_trouble AS w
+    WHERE w.resource = '{resource}' AND w.next_attempt_at IS NOT NULL AND w.key = {key}
+      AND length(w.key) > 0 AND w.row_id < {id} AND NOT {blocker_past})
+ORDER BY {id} LIMIT $3)",
+      {{"bucket", bucket_sql(kMysql, shape, "t")},
+       {"event_id", text_sql(kMysql, shape.event_id ? shape.event_id : shape.sequence, "t")},
+       {"type", text_sql(kMysql, shape.type, "t")},
+       {"payload", column_sql(kMysql, shape.payload, "t")},
+       {"headers", text_sql(kMysql, shape.headers, "t")},
+       {"created", shape.created ? column_sql(kMysql, shape.created, "t") : "NULL"},
+       {"extras", extras},
+       {"table", shape.sql_table},
+       {"resource", shape.table},
+       {"unsent", unsent_sql(kMysql, shape, "t")},
+       {"buckets", some ? " AND " + filter(bucket_sql(kMysql, shape, "t"), "$4") : std::string()},
+       {"next_past", is_past(kMysql, "x.next_attempt_at")},
+       {"available", shape.available
+                         ? "\n  AND (" + column_sql(kMysql, shape.available, "t") + " IS NULL OR " +
+                               past_sql(kMysql, shape.available, "t") + ")"
+                         : std::string()},
+       {"blocker_past", is_past(kMysql, "w.next_attempt_at")},
+       {"busy_ids", in_ids(kMysql, id, "$1")},
+       {"busy_keys", in_texts(kMysql, "$2")},
+       {"key", text_sql(kMysql, shape.key, "t")},
+       {"id", id}});
+}
+
 // The rows by their ids first, each with its lease, which is read with a lock. As a subquery the
 // ids would cost a look at the whole table.
-std::string marks_with_leases(const std::string& table, std::string_view marks,
+std::string marks_with_leases(const TableShape& shape, std::string_view marks,
                               std::string_view token) {
   return fill(
-      "{marks} STRAIGHT_JOIN {table} AS t ON t.id = m.id STRAIGHT_JOIN drom_lease AS l "
-      "ON l.resource = $2 AND l.bucket = t.bucket AND l.owner = $3 AND l.token = {token}",
-      {{"marks", std::string(marks)}, {"table", table}, {"token", std::string(token)}});
+      "{marks} STRAIGHT_JOIN {table} AS t ON {id} = m.id STRAIGHT_JOIN drom_lease AS l "
+      "ON l.resource = $2 AND l.bucket = {bucket} AND l.owner = $3 AND l.token = {token}",
+      {{"marks", std::string(marks)},
+       {"table", shape.sql_table},
+       {"id", shape.foreign() ? column_sql(kMysql, shape.sequence, "t") : "t.id"},
+       {"bucket", bucket_sql(kMysql, shape, "t")},
+       {"token", std::string(token)}});
 }
 
-std::string mark_sent_statement(const std::string& table, SentPolicy sent) {
-  const std::string rows =
-      marks_with_leases(table, "JSON_TABLE($1, '$[*]' COLUMNS (id bigint PATH '$')) AS m", "$4");
-  if (sent == SentPolicy::remove) return "DELETE t FROM " + rows + " WHERE t.status = 'due'";
-  return "UPDATE " + rows + " SET t.status = 'sent', t.sent_at = " + time_now(kMysql) +
-         ", t.next_attempt_at = NULL WHERE t.status = 'due'";
+constexpr std::string_view kSentMarks = "JSON_TABLE($1, '$[*]' COLUMNS (id bigint PATH '$')) AS m";
+constexpr std::string_view kFailedMarks =
+    "JSON_TABLE($1, '$[*]' COLUMNS (id bigint PATH '$.id', token bigint PATH '$.token', "
+    "status varchar(8) CHARACTER SET utf8mb4 PATH '$.status', attempts int PATH '$.attempts', "
+    "delay bigint PATH '$.delay', error text CHARACTER SET utf8mb4 PATH '$.error')) AS m";
+
+void add_mark_sent(const TableShape& shape, SentPolicy sent, Statements& out) {
+  const std::string rows = marks_with_leases(shape, kSentMarks, "$4");
+  const std::string due = " WHERE " + unsent_sql(kMysql, shape, "t");
+  if (sent == SentPolicy::mark) {
+    out.mark_sent = "UPDATE " + rows + " SET " +
+                    (shape.foreign() ? sent_changes(kMysql, shape, "t")
+                                     : "t.status = 'sent', t.sent_at = " + time_now(kMysql) +
+                                           ", t.next_attempt_at = NULL") +
+                    due;
+    return;
+  }
+  out.mark_sent = "DELETE t FROM " + rows + due;
+  if (sent == SentPolicy::remove) return;
+  // Locked until the rows are deleted, so that both statements mean the same ones.
+  const auto [insert, values] = archive_insert(kMysql, shape, "t");
+  out.copy_sent = insert + " SELECT " + values + " FROM " + rows + due + " FOR UPDATE";
 }
 
-std::string mark_failed_statement(const std::string& table) {
-  const std::string rows = marks_with_leases(
-      table,
-      "JSON_TABLE($1, '$[*]' COLUMNS (id bigint PATH '$.id', token bigint PATH '$.token', "
-      "status varchar(8) CHARACTER SET utf8mb4 PATH '$.status', attempts int PATH '$.attempts', "
-      "delay bigint PATH '$.delay', error text CHARACTER SET utf8mb4 PATH '$.error')) AS m",
-      "m.token");
-  return "UPDATE " + rows +
-         " SET t.status = m.status, t.attempts = m.attempts, t.last_error = m.error, "
-         "t.next_attempt_at = CASE m.status WHEN 'due' THEN " +
-         time_after(kMysql, "m.delay") + " WHEN 'parked' THEN " + time_never(kMysql) +
-         " END WHERE t.status = 'due'";
+std::string next_attempt() {
+  return "CASE m.status WHEN 'due' THEN " + time_after(kMysql, "m.delay") + " WHEN 'parked' THEN " +
+         time_never(kMysql) + " END";
+}
+
+std::string mark_failed_statement(const TableShape& shape) {
+  const std::string rows = marks_with_leases(shape, kFailedMarks, "m.token");
+  if (!shape.foreign())
+    return "UPDATE " + rows +
+           " SET t.status = m.status, t.attempts = m.attempts, t.last_error = m.error, "
+           "t.next_attempt_at = " +
+           next_attempt() + " WHERE t.status = 'due'";
+  // The assignments see those before them, so the status that decides comes last.
+  return fill(
+      R"(INSERT INTO drom_trouble (resource, row_id, `key`, status, attempts, next_attempt_at, last_error)
+SELECT '{resource}', m.id, {key}, m.status, m.attempts, {next}, m.error
+FROM {rows} WHERE {unsent} LOCK IN SHARE MODE
+ON DUPLICATE KEY UPDATE `key` = if(drom_trouble.status = 'due', VALUES(`key`), drom_trouble.`key`),
+  attempts = if(drom_trouble.status = 'due', VALUES(attempts), drom_trouble.attempts),
+  next_attempt_at = if(drom_trouble.status = 'due', VALUES(next_attempt_at), drom_trouble.next_attempt_at),
+  last_error = if(drom_trouble.status = 'due', VALUES(last_error), drom_trouble.last_error),
+  status = if(drom_trouble.status = 'due', VALUES(status), drom_trouble.status))",
+      {{"resource", shape.table},
+       {"key", text_sql(kMysql, shape.key, "t")},
+       {"next", next_attempt()},
+       {"rows", rows},
+       {"unsent", unsent_sql(kMysql, shape, "t")}});
+}
+
+// The oldest rows come first, so a bounded look at the front finds what is too old.
+std::string purge_statement(const TableShape& shape) {
+  const bool foreign = shape.foreign();
+  if (foreign && (!shape.sent || shape.sent.kind == ColumnKind::boolean)) return {};
+  const bool counts = foreign && shape.sent.kind == ColumnKind::integer;
+  return fill(
+      R"(DELETE t FROM {table} AS t JOIN (SELECT s.id FROM (SELECT {id} AS id, {at} AS sent_at
+  FROM {table} WHERE {sent} AND {at} IS NOT NULL ORDER BY {id} LIMIT $1) AS s
+  WHERE s.sent_at < {limit}) AS o ON o.id = t.{id})",
+      {{"table", shape.sql_table},
+       {"id", foreign ? column_sql(kMysql, shape.sequence, "") : "id"},
+       {"at", foreign ? column_sql(kMysql, shape.sent, "") : "sent_at"},
+       {"sent", foreign ? "NOT " + unsent_sql(kMysql, shape, "") : "status = 'sent'"},
+       {"limit", counts ? now_for(kMysql, shape.sent) + " - $2"
+                        : "utc_timestamp(3) - INTERVAL ($2 * 1000) MICROSECOND"}});
 }
 
 std::string all_buckets() {
@@ -148,24 +258,42 @@ std::string mysql_outbox_ddl(std::string_view table) {
 
 std::string mysql_lease_ddl() { return std::string(kLease); }
 
-Statements make_mysql_statements(const std::string& table, SentPolicy sent) {
+std::string mysql_trouble_ddl() { return std::string(kTrouble); }
+
+std::string mysql_bucket(const std::string& key, const std::string& id) {
+  // By length: a key of spaces equals '' but is a key.
+  return "(crc32(if(coalesce(length(" + key + "), 0) = 0, " + id + ", " + key + ")) & 63)";
+}
+
+std::string mysql_listed(const std::string& table, std::string_view id) {
+  return "JSON_TABLE($1, '$[*]' COLUMNS (drom_id bigint PATH '$')) AS drom_ids STRAIGHT_JOIN " +
+         table + " ON " + std::string(id) + " = drom_ids.drom_id";
+}
+
+Statements make_mysql_statements(const TableShape& shape, SentPolicy sent) {
   Statements out;
   out.exists =
       "SELECT 1 FROM information_schema.tables WHERE (table_schema = database() AND table_name = "
       "$1) OR concat(table_schema, '.', table_name) = $1";
-  out.insert = "INSERT INTO " + table +
-               " (event_id, `key`, type, payload, payload_bytes, headers, available_at) VALUES "
-               "(coalesce($1, uuid()), $2, $3, $4, $5, $6, " +
-               time_after(kMysql, "$7") + ")";
-  out.read_all = read_statement(table, false);
-  out.read_some = read_statement(table, true);
-  out.mark_sent = mark_sent_statement(table, sent);
-  out.mark_failed = mark_failed_statement(table);
-  // The oldest rows come first, so a bounded look at the front finds what is too old.
-  out.purge = "DELETE t FROM " + table + " AS t JOIN (SELECT s.id FROM (SELECT id, sent_at FROM " +
-              table +
-              " WHERE status = 'sent' ORDER BY id LIMIT $1) AS s WHERE s.sent_at < "
-              "utc_timestamp(3) - INTERVAL ($2 * 1000) MICROSECOND) AS o ON o.id = t.id";
+  if (shape.foreign()) {
+    out.read_all = foreign_read_statement(shape, false);
+    out.read_some = foreign_read_statement(shape, true);
+    out.end_trouble = delete_by_ids(
+        kMysql, "drom_trouble", "drom_trouble.row_id",
+        "drom_trouble.resource = '" + shape.table + "' AND NOT EXISTS (SELECT 1 FROM " +
+            shape.sql_table + " AS t WHERE " + column_sql(kMysql, shape.sequence, "t") +
+            " = drom_trouble.row_id AND " + unsent_sql(kMysql, shape, "t") + ")");
+  } else {
+    out.insert = "INSERT INTO " + shape.sql_table +
+                 " (event_id, `key`, type, payload, payload_bytes, headers, available_at) VALUES "
+                 "(coalesce($1, uuid()), $2, $3, $4, $5, $6, " +
+                 time_after(kMysql, "$7") + ")";
+    out.read_all = read_statement(shape.sql_table, false);
+    out.read_some = read_statement(shape.sql_table, true);
+  }
+  add_mark_sent(shape, sent, out);
+  out.mark_failed = mark_failed_statement(shape);
+  out.purge = purge_statement(shape);
   add_lease_statements(out);
   return out;
 }

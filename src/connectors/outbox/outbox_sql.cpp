@@ -270,6 +270,21 @@ std::string in_texts(Dialect dialect, std::string_view parameter) {
              : "(SELECT value FROM json_each(" + std::string(parameter) + "))";
 }
 
+std::string delete_by_ids(Dialect dialect, const std::string& table, std::string_view id,
+                          const std::string& condition) {
+  if (dialect == Dialect::mysql)
+    return "DELETE " + table + " FROM " + mysql_listed(table, id) + " WHERE " + condition;
+  return "DELETE FROM " + table + " WHERE " + in_ids(dialect, id, "$1") + " AND " + condition;
+}
+
+std::string update_by_ids(Dialect dialect, const std::string& table, std::string_view id,
+                          const std::string& changes, const std::string& condition) {
+  if (dialect == Dialect::mysql)
+    return "UPDATE " + mysql_listed(table, id) + " SET " + changes + " WHERE " + condition;
+  return "UPDATE " + table + " SET " + changes + " WHERE " + in_ids(dialect, id, "$1") + " AND " +
+         condition;
+}
+
 std::string time_after(Dialect dialect, std::string_view parameter) {
   if (dialect == Dialect::mysql)
     return "(utc_timestamp(3) + INTERVAL (" + std::string(parameter) + " * 1000) MICROSECOND)";
@@ -309,7 +324,7 @@ std::string is_past(Dialect dialect, std::string_view column) {
 }
 
 Statements make_statements(Dialect dialect, const std::string& table, SentPolicy sent) {
-  if (dialect == Dialect::mysql) return make_mysql_statements(table, sent);
+  if (dialect == Dialect::mysql) return make_mysql_statements(own_shape(table), sent);
   const bool postgres = dialect == Dialect::postgres;
   const std::string text = text_cast(dialect);
   Statements out;
