@@ -286,7 +286,7 @@ Statements make_mysql_statements(const TableShape& shape, SentPolicy sent) {
   } else {
     out.insert = "INSERT INTO " + shape.sql_table +
                  " (event_id, `key`, type, payload, payload_bytes, headers, available_at) VALUES "
-                 "(coalesce($1, uuid()), $2, $3, $4, $5, $6, " +
+                 "(coalesce($1, CAST(uuid() AS CHAR)), $2, $3, $4, $5, $6, " +
                  time_after(kMysql, "$7") + ")";
     out.read_all = read_statement(shape.sql_table, false);
     out.read_some = read_statement(shape.sql_table, true);
