@@ -59,6 +59,7 @@ class SqlTest : public ::testing::TestWithParam<sql::Dialect> {
 
   bool postgres() const { return GetParam() == sql::Dialect::postgres; }
   bool mysql() const { return GetParam() == sql::Dialect::mysql; }
+  bool sqlite() const { return GetParam() == sql::Dialect::sqlite; }
 
   // Another data source over the same data, as another process would have it.
   std::shared_ptr<sql::Database> connect() {
@@ -130,20 +131,21 @@ class SqlTest : public ::testing::TestWithParam<sql::Dialect> {
   std::vector<std::shared_ptr<sql::Database>> databases_;
 };
 
-// Those that the outbox speaks.
-inline std::vector<sql::Dialect> dialects() {
-  std::vector<sql::Dialect> out{sql::Dialect::sqlite};
+// Those with a server, where several processes may be relays at once.
+inline std::vector<sql::Dialect> server_dialects() {
+  std::vector<sql::Dialect> out;
 #ifdef DROM_POSTGRES
   out.push_back(sql::Dialect::postgres);
+#endif
+#ifdef DROM_MYSQL
+  out.push_back(sql::Dialect::mysql);
 #endif
   return out;
 }
 
 inline std::vector<sql::Dialect> all_dialects() {
-  std::vector<sql::Dialect> out = dialects();
-#ifdef DROM_MYSQL
-  out.push_back(sql::Dialect::mysql);
-#endif
+  std::vector<sql::Dialect> out = server_dialects();
+  out.insert(out.begin(), sql::Dialect::sqlite);
   return out;
 }
 
