@@ -102,7 +102,9 @@ ORDER BY {id} LIMIT $3)",
       {{"bucket", bucket_sql(kMysql, shape, "t")},
        {"event_id", text_sql(kMysql, shape.event_id ? shape.event_id : shape.sequence, "t")},
        {"type", text_sql(kMysql, shape.type, "t")},
-       {"payload", column_sql(kMysql, shape.payload, "t")},
+       {"payload", shape.payload.kind == ColumnKind::bytes
+                       ? column_sql(kMysql, shape.payload, "t")
+                       : text_sql(kMysql, shape.payload, "t")},  // JSON as it is written
        {"headers", text_sql(kMysql, shape.headers, "t")},
        {"created", shape.created ? column_sql(kMysql, shape.created, "t") : "NULL"},
        {"extras", extras},
