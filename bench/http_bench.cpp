@@ -45,7 +45,7 @@ asio::awaitable<void> echo_session(tcp::socket socket) {
       co_await http::async_write(socket, response, asio::use_awaitable);
     }
   } catch (const boost::system::system_error&) {
-    // the client has closed
+    co_return;  // the client has closed
   }
 }
 

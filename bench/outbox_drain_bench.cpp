@@ -58,7 +58,7 @@ double drain_with_relay(const std::string& type, Named bean) {
   register_builtin(engine.registry());
   Routes routes;
   int seen = 0;
-  routes.bean("db", type, std::move(bean));
+  routes.bean("db", type, bean);
   routes.from("outbox:bench").process([&seen](Exchange&) { ++seen; });
   engine.add(routes.take());
   check(engine.build(), "the route", engine.diagnostics().render().c_str());

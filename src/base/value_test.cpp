@@ -9,7 +9,7 @@ TEST(Value, CopiesShareListsUntilOneChanges) {
   Value a(List{1, 2});
   Value b = a;
   EXPECT_EQ(a.as_list(), b.as_list());
-  b.list().push_back(3);
+  b.list().emplace_back(3);
   EXPECT_EQ(a.as_list()->size(), 2U);
   EXPECT_EQ(b.as_list()->size(), 3U);
 }

@@ -171,9 +171,7 @@ class ConfigBuilder {
 
   bool whole(const OptionSpec& option, const OptionText& written, const std::string& text,
              std::optional<int64_t> number, Entry& entry) {
-    if (!number)
-      return wrong_type(option.type == OptionType::integer ? "E0203" : "E0203", option, written,
-                        text);
+    if (!number) return wrong_type("E0203", option, written, text);
     const bool below = *number < option.minimum;
     if (below || *number > option.maximum) {
       const int64_t limit = below ? option.minimum : option.maximum;

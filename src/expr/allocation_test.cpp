@@ -1,4 +1,6 @@
-// The common predicates of routes must not allocate: they run for every message.
+// The common predicates of routes must not allocate: they run for every message. ThreadSanitizer
+// brings its own operators, so that nothing can be counted there.
+#if !__has_feature(thread_sanitizer)
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -53,3 +55,5 @@ TEST(Allocation, CommonPredicatesDoNotAllocate) {
 
 }  // namespace
 }  // namespace drom
+
+#endif

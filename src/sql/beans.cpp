@@ -1,5 +1,6 @@
 #include "sql/beans.hpp"
 
+#include "sql/kept_sends.hpp"
 #include "sql/sql.hpp"
 #include "sql/sqlite/sqlite_database.hpp"
 
@@ -68,7 +69,7 @@ Result<void> make_sqlite_bean(const std::string& name, const Config& config,
   options.busy_timeout = config.duration("busyTimeout");
   options.readers = static_cast<size_t>(config.integer("readers"));
   bind_database(name, make_sqlite(std::move(options), context.io(), context.clock(), context.log()),
-                context);
+                config, context);
   return {};
 }
 
@@ -132,7 +133,7 @@ Result<std::shared_ptr<Database>> make_jdbc(const std::string& name, const Confi
 Result<void> make_jdbc_bean(const std::string& name, const Config& config, BuildContext& context) {
   Result<std::shared_ptr<Database>> made = make_jdbc(name, config, context);
   if (!made) return made.error();
-  bind_database(name, std::move(*made), context);
+  bind_database(name, std::move(*made), config, context);
   return {};
 }
 
@@ -157,6 +158,11 @@ std::vector<OptionSpec> common_bean_options() {
        .doc =
            "SQL statements, separated by semicolons, that run in one transaction at every start.",
        .example = "CREATE TABLE IF NOT EXISTS orders (id INTEGER PRIMARY KEY, item TEXT NOT NULL)"},
+      {.name = "outbox",
+       .doc = "Name of an outbox that keeps the sends of transactions on this data source: they "
+              "commit with the transaction, and a relay that comes with it sends them. Without it "
+              "they run after the commit, and a crash in between loses them.",
+       .example = "sends"},
   };
 }
 
@@ -184,10 +190,12 @@ std::vector<OptionSpec> server_bean_options() {
 }
 
 void bind_database(const std::string& name, std::shared_ptr<Database> database,
-                   BuildContext& context) {
+                   const Config& config, BuildContext& context) {
   context.registry().bind<Database>(name, database);
   context.on_start("data source '" + name + "'", [database] { return database->open(); });
   context.on_stop("data source '" + name + "'", [database] { return database->close(); });
+  if (config.has("outbox"))
+    keep_sends(name, config.text("outbox"), config.where("outbox"), *database, context);
 }
 
 BeanInfo sqlite_bean() { return {"drom.sqlite", sqlite_spec, make_sqlite_bean, {}}; }

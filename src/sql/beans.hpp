@@ -16,7 +16,7 @@ std::vector<OptionSpec> common_bean_options();
 std::vector<OptionSpec> server_bean_options();
 // Under `name`, opened and closed with the engine.
 void bind_database(const std::string& name, std::shared_ptr<Database> database,
-                   BuildContext& context);
+                   const Config& config, BuildContext& context);
 
 BeanInfo sqlite_bean();
 BeanInfo jdbc_bean();

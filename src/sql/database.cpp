@@ -30,7 +30,7 @@ async<Result<Transaction*>> join(UnitOfWork& unit, Database& database) {
   Result<std::unique_ptr<Transaction>> begun = co_await database.begin();
   if (!begun) co_return begun.error();
   Transaction* const transaction = begun->get();
-  unit.enlist(&database, database.name(), std::move(*begun));
+  unit.enlist(&database, database.name(), std::move(*begun), database.sends());
   co_return transaction;
 }
 

@@ -71,6 +71,13 @@ class Database {
   virtual void signal(std::string_view channel) = 0;
   virtual async<> wait(std::string channel, milliseconds timeout) = 0;
   virtual void cancel_waits() = 0;
+
+  // Where transactions of this database keep their sends; null: they run after the commit.
+  SendStore* sends() const { return sends_.get(); }
+  void keep_sends(std::unique_ptr<SendStore> store) { sends_ = std::move(store); }
+
+ private:
+  std::unique_ptr<SendStore> sends_;
 };
 
 // The transaction of `database` in the exchange's unit of work, opened when none has joined yet.

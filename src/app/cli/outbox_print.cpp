@@ -138,7 +138,7 @@ Value to_value(const outbox::Status& status) {
     Object entry;
     entry.append("owner", relay.owner);
     entry.append("buckets", relay.buckets);
-    relays.push_back(std::move(entry));
+    relays.emplace_back(std::move(entry));
   }
   out.append("relays", std::move(relays));
   List buckets;
@@ -148,7 +148,7 @@ Value to_value(const outbox::Status& status) {
     entry.append("due", lag.due);
     entry.append("oldest_id", lag.oldest_id);
     entry.append("oldest_ms", ms_or_null(lag.oldest));
-    buckets.push_back(std::move(entry));
+    buckets.emplace_back(std::move(entry));
   }
   out.append("buckets", std::move(buckets));
   Value holder;

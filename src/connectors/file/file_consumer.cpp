@@ -394,7 +394,7 @@ FinishJob FileConsumer::plan(const InFlight& file, Receipt& receipt) const {
       const Spot fallback{
           file.origin.directory,
           joined(joined(folder_of(file.origin.name), ".camel"), base_of(file.origin.name))};
-      move_to(spot ? std::move(*spot) : fallback);
+      move_to(spot ? *spot : fallback);
     }
     return job;
   }

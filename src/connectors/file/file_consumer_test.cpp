@@ -135,7 +135,6 @@ TEST_F(FileConsumer, MovesByExpressionAndToOtherFolders) {
   settle(std::move(batch), Outcome::done);
   EXPECT_EQ(all(), Names{"done/order-a.txt"});
 
-  const fs::path other = folder / "elsewhere";
   put("in/b.txt", "2");
   source = endpoint({{"move", "../elsewhere"}}, "in");
   consumer = source->make_consumer().value();

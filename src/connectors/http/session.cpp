@@ -114,9 +114,11 @@ class SessionOf final : public Session, public std::enable_shared_from_this<Sess
       const size_t used = reader_.consume(unread());
       begin_ += used;
       const ReadState read = reader_.state();
+      const bool in_body = state_ == State::body && read == ReadState::body;
+      const bool wants_more = read == ReadState::head || (in_body && used == 0);
       if (read == ReadState::refused) {
         refuse(reader_.refusal().status, reader_.refusal().reason);
-      } else if (read == ReadState::head) {
+      } else if (wants_more) {
         read_more();
         break;
       } else if (state_ == State::head) {
@@ -125,9 +127,6 @@ class SessionOf final : public Session, public std::enable_shared_from_this<Sess
         state_ = State::working;
         deadline_.off();
         route_->sink->accept(this->shared_from_this(), reader_.request(), parameters_);
-      } else if (used == 0) {
-        read_more();
-        break;
       }
     }
     advancing_ = false;
