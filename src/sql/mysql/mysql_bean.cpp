@@ -85,7 +85,7 @@ Result<void> make_mysql_bean(const std::string& name, const Config& config, Buil
   if (config.has("sslrootcert")) options.ca_file = config.text("sslrootcert");
   Result<std::shared_ptr<Database>> made = make_from(std::move(options), config, context);
   if (!made) return made.error();
-  bind_database(name, std::move(*made), context);
+  bind_database(name, std::move(*made), config, context);
   return {};
 }
 
