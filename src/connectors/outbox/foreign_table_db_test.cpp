@@ -85,7 +85,7 @@ TEST_P(ForeignDb, ARowThatFailsWaitsInTheCompanionTableAndHoldsItsKeyBack) {
   start({{"format", "debezium"}, {"sentPolicy", "delete"}});
   ASSERT_TRUE(wait_for(1));
   EXPECT_EQ(bodies, Names{"\"b1\""});
-  EXPECT_TRUE(becomes("SELECT max(attempts) FROM drom_trouble WHERE key = 'a'", 2));
+  EXPECT_TRUE(becomes("SELECT count(*) FROM drom_trouble WHERE key = 'a' AND attempts >= 2", 1));
   ASSERT_TRUE(wait_for(3));
   EXPECT_EQ(bodies, (Names{"\"b1\"", "\"a1\"", "\"a2\""}));
   EXPECT_TRUE(becomes("SELECT count(*) FROM outbox_orders", 0));
