@@ -78,9 +78,9 @@ ConfigSpec jdbc_spec() {
   spec.name = "drom.jdbc";
   spec.title = "Data source with a JDBC url";
   spec.doc =
-      "A data source as Java programs declare it: the url picks SQLite or PostgreSQL. Use it to "
-      "keep the "
-      "bean of a Camel route file; new files say drom.sqlite or drom.postgres.";
+      "A data source as Java programs declare it: the url picks SQLite, PostgreSQL or "
+      "MariaDB and MySQL. Use it to keep the bean of a Camel route file; new files say "
+      "drom.sqlite, drom.postgres or drom.mysql.";
   spec.options = {
       {.name = "jdbcUrl",
        .doc = "The url, as HikariCP calls it.",
@@ -88,8 +88,8 @@ ConfigSpec jdbc_spec() {
       {.name = "url",
        .doc = "The url, as Commons DBCP calls it.",
        .example = "jdbc:sqlite:./data/shop.db"},
-      {.name = "username", .doc = "The database user (PostgreSQL)."},
-      {.name = "password", .doc = "The password of the user (PostgreSQL).", .secret = true},
+      {.name = "username", .doc = "The database user (not SQLite)."},
+      {.name = "password", .doc = "The password of the user (not SQLite).", .secret = true},
       {.name = "driverClassName", .doc = "The Java driver; the url alone decides here."},
   };
   for (OptionSpec& option : server_bean_options()) spec.options.push_back(std::move(option));
@@ -120,9 +120,14 @@ Result<std::shared_ptr<Database>> make_jdbc(const std::string& name, const Confi
     return make_postgres_from(name, url.substr(jdbc.size()), std::move(keywords), config, context);
   }
 #endif
+#ifdef DROM_MYSQL
+  if (url.starts_with("jdbc:mysql:") || url.starts_with("jdbc:mariadb:"))
+    return make_mysql_from(name, url, config, context);
+#endif
   // The url may hold a password, so it is not repeated here.
   return Error(ErrorKind::config, "the url of data source '" + name + "' names no known database",
-               "write jdbc:postgresql://host:5432/database or jdbc:sqlite:path");
+               "write jdbc:postgresql://host:5432/database, jdbc:mariadb://host:3306/database or "
+               "jdbc:sqlite:path");
 }
 
 Result<void> make_jdbc_bean(const std::string& name, const Config& config, BuildContext& context) {
@@ -200,13 +205,17 @@ BeanInfo jdbc_bean() {
           jdbc_spec,
           make_jdbc_bean,
           {"com.zaxxer.hikari.HikariDataSource", "org.apache.commons.dbcp2.BasicDataSource",
-           "org.postgresql.ds.PGSimpleDataSource", "org.sqlite.SQLiteDataSource"}};
+           "org.postgresql.ds.PGSimpleDataSource", "org.sqlite.SQLiteDataSource",
+           "org.mariadb.jdbc.MariaDbDataSource", "com.mysql.cj.jdbc.MysqlDataSource"}};
 }
 
 void register_sql(Registry& registry) {
   registry.add(sqlite_bean());
 #ifdef DROM_POSTGRES
   registry.add(postgres_bean());
+#endif
+#ifdef DROM_MYSQL
+  registry.add(mysql_bean());
 #endif
   registry.add(jdbc_bean());
 }

@@ -31,4 +31,11 @@ Result<std::shared_ptr<Database>> make_postgres_from(
     BuildContext& context);
 #endif
 
+#ifdef DROM_MYSQL
+BeanInfo mysql_bean();
+// Reads the common and the server options of `config`, and username and password, which win.
+Result<std::shared_ptr<Database>> make_mysql_from(const std::string& name, const std::string& url,
+                                                  const Config& config, BuildContext& context);
+#endif
+
 }  // namespace drom::sql

@@ -3,7 +3,12 @@
 namespace drom::sql {
 
 std::string_view to_string(Dialect dialect) {
-  return dialect == Dialect::sqlite ? "sqlite" : "postgres";
+  switch (dialect) {
+    case Dialect::sqlite: return "sqlite";
+    case Dialect::postgres: return "postgres";
+    case Dialect::mysql: return "mysql";
+  }
+  return "";
 }
 
 Object Rows::object(size_t i) const {
