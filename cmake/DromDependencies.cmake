@@ -13,6 +13,16 @@ if(DROM_POSTGRES)
   find_package(PostgreSQL REQUIRED)
   list(APPEND DROM_LINK_LIBRARIES PostgreSQL::PostgreSQL)
 endif()
+if(DROM_MYSQL)
+  find_path(DROM_MARIADB_INCLUDE mariadb/mysql.h)
+  find_library(DROM_MARIADB_LIBRARY mariadb)
+  if(DROM_MARIADB_INCLUDE AND DROM_MARIADB_LIBRARY)
+    list(APPEND DROM_LINK_LIBRARIES mariadb)
+  else()
+    message(STATUS "libmariadb is not here: no MariaDB and MySQL data sources")
+    set(DROM_MYSQL OFF)
+  endif()
+endif()
 # Users of the library must compile with these too: the library carries Asio's own code.
 set(DROM_PUBLIC_DEFINITIONS
   BOOST_ASIO_SEPARATE_COMPILATION BOOST_ASIO_NO_DEPRECATED BOOST_BEAST_SEPARATE_COMPILATION)
@@ -34,5 +44,6 @@ target_compile_options(drom_options INTERFACE -Wall -Wextra -Wpedantic -Wnon-vir
 target_compile_definitions(drom_options INTERFACE
   ${DROM_PUBLIC_DEFINITIONS}
   SPDLOG_FMT_EXTERNAL $<$<BOOL:${DROM_POSTGRES}>:DROM_POSTGRES=1>
+  $<$<BOOL:${DROM_MYSQL}>:DROM_MYSQL=1>
   DROM_VERSION="${PROJECT_VERSION}")
 target_link_libraries(drom_options INTERFACE ${DROM_LINK_LIBRARIES})

@@ -20,7 +20,7 @@ PUBLIC_THIRD_PARTY = {"boost/asio/awaitable.hpp"}
 LINES_MAX = 500
 LONG_FILES = {  # why it is better in one piece
     "src/sql/database_conformance_test.cpp": "the one suite that every database must pass",
-    "src/connectors/outbox/outbox_db_test.cpp": "the relay's cases, each on both databases by one fixture",
+    "src/connectors/outbox/outbox_db_test.cpp": "the relay's cases, each on all databases by one fixture",
 }
 # Tests and their helpers beside the sources.
 TEST_ENDINGS = ("_test.cpp", "_test.py", "_fixture.hpp", "_test_support.hpp", "_conformance.hpp")

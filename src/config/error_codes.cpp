@@ -108,6 +108,8 @@ constexpr ErrorCode kCodes[] = {
      "A step inside `transacted` with `batch` has effects outside of the transaction."},
     {"E0507", "two data sources",
      "Steps of one `transacted` block work on two data sources, which cannot commit together."},
+    {"E0508", "ambiguous target",
+     "Sends are kept in an outbox, and two endpoints with different options have one name."},
 };
 
 }  // namespace

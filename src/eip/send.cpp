@@ -10,8 +10,8 @@ namespace {
 // the scope refers to live as long as the route runs.
 class DeferredSend final : public DeferredAction {
  public:
-  DeferredSend(Exchange exchange, Producer& producer, const Scope& scope)
-      : producer_(producer), scope_(scope) {
+  DeferredSend(Exchange exchange, Producer& producer, const Scope& scope, std::string target)
+      : producer_(producer), scope_(scope), target_(std::move(target)) {
     exchange.unit = nullptr;
     scope_.errors = nullptr;
     batch_.push_back(std::move(exchange));
@@ -26,11 +26,16 @@ class DeferredSend final : public DeferredAction {
       error.hint = "the commit stands; to send at least once, write to an outbox instead";
     co_return error;
   }
+  std::optional<KeptSend> take() override {
+    if (target_.empty()) return std::nullopt;
+    return KeptSend{std::move(target_), std::move(batch_.front())};
+  }
 
  private:
   Batch batch_;
   Producer& producer_;
   Scope scope_;
+  std::string target_;
 };
 
 bool deferred(const Exchange& exchange, const Producer& producer, const SendOptions& options) {
@@ -59,7 +64,8 @@ async<> send(Exchange& exchange, Producer& producer, const SendOptions& options,
 
   const bool later = deferred(exchange, producer, options);
   if (later) {
-    exchange.unit->defer(std::make_unique<DeferredSend>(exchange.copy(), producer, scope));
+    exchange.unit->defer(
+        std::make_unique<DeferredSend>(exchange.copy(), producer, scope, options.target));
   } else {
     co_await run_one(producer, exchange, scope);
   }

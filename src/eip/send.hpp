@@ -14,6 +14,7 @@ struct SendOptions {
   std::optional<ExchangePattern> pattern;  // for this send only
   std::string variable_send;               // send this variable instead of the body
   std::string variable_receive;            // put the reply there and leave the message as it is
+  std::string target;  // by which SendTargets knows the endpoint; empty: it does not
   bool plain() const { return !pattern && variable_send.empty() && variable_receive.empty(); }
 };
 

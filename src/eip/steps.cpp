@@ -10,6 +10,7 @@
 #include "eip/pipeline.hpp"
 #include "eip/process.hpp"
 #include "eip/remove_value.hpp"
+#include "eip/send_captured.hpp"
 #include "eip/set_value.hpp"
 #include "eip/split.hpp"
 #include "eip/to.hpp"
@@ -29,6 +30,7 @@ void register_steps(Registry& registry) {
   register_pipeline(registry);
   register_process(registry);
   register_remove_value(registry);
+  register_send_captured(registry);
   register_set_value(registry);
   register_split(registry);
   register_to(registry);

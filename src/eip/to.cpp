@@ -1,6 +1,7 @@
 #include "eip/to.hpp"
 
 #include "eip/send.hpp"
+#include "spi/send_targets.hpp"
 #include "spi/step_support.hpp"
 
 namespace drom {
@@ -50,10 +51,17 @@ ConfigSpec to_spec() {
 }
 
 Step make_to(const StepSpec& spec, const Config& config, BuildContext& context) {
-  Producer* const producer =
-      context.producer(config.text("uri"), spec.parameters, config.where("uri"));
+  const std::string uri = config.text("uri");
+  const Location where = config.where("uri");
+  Producer* const producer = context.producer(uri, spec.parameters, where);
   if (!producer) return Step();
-  return Step(std::make_unique<To>(*producer, read_send_options(config)));
+  SendOptions options = read_send_options(config);
+  Endpoint* const endpoint = context.endpoint(uri, spec.parameters, where);
+  if (endpoint && producer->defers_in_transaction()) {
+    options.target = endpoint->uri();
+    SendTargets::of(context).add(options.target, *producer, where, context.diagnostics());
+  }
+  return Step(std::make_unique<To>(*producer, std::move(options)));
 }
 
 }  // namespace

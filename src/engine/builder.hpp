@@ -81,6 +81,7 @@ class Builder final : public BuildContext {
   void begin_unit(Unit unit) override;
   void end_unit() override { units_.pop_back(); }
   void joins(const std::string& data_source, const Location& where) override;
+  void add_route(RouteSpec route) override { added_routes_.push_back(std::move(route)); }
   void on_start(std::string name, std::function<async<Result<void>>()> work) override;
   void on_stop(std::string name, std::function<async<>()> work) override;
 
@@ -122,6 +123,7 @@ class Builder final : public BuildContext {
   std::vector<StopHook> stops_;
   // The data source of each transaction being built, "" when none has joined yet, null outside.
   std::vector<std::shared_ptr<std::string>> units_;
+  std::vector<RouteSpec> added_routes_;
   bool building_beans_ = false;
   std::string route_id_;
   std::set<std::string, std::less<>> route_ids_, step_ids_;

@@ -16,9 +16,10 @@ Result<TransactionResource*> UnitOfWork::joined(const void* source, const std::s
 }
 
 void UnitOfWork::enlist(const void* source, std::string name,
-                        std::unique_ptr<TransactionResource> resource) {
+                        std::unique_ptr<TransactionResource> resource, SendStore* sends) {
   DROM_ASSERT(!resource_);
   source_ = source;
+  sends_ = sends;
   name_ = std::move(name);
   resource_ = std::move(resource);
 }
@@ -27,8 +28,31 @@ void UnitOfWork::defer(std::unique_ptr<DeferredAction> action) {
   deferred_.push_back(std::move(action));
 }
 
+async<Result<void>> UnitOfWork::store_sends() {
+  std::vector<KeptSend> kept;
+  std::vector<std::unique_ptr<DeferredAction>> others;
+  for (auto& action : deferred_) {
+    std::optional<KeptSend> send = action->take();
+    if (send)
+      kept.push_back(std::move(*send));
+    else
+      others.push_back(std::move(action));
+  }
+  deferred_ = std::move(others);
+  if (kept.empty()) co_return Result<void>();
+  Result<void> stored = co_await sends_->store(*this, std::move(kept));
+  co_return stored;
+}
+
 async<Result<void>> UnitOfWork::commit() {
   DROM_ASSERT(!rollback_only_);
+  if (resource_ && sends_ && !deferred_.empty()) {
+    Result<void> stored = co_await store_sends();
+    if (!stored) {
+      co_await rollback();
+      co_return stored;
+    }
+  }
   if (resource_) {
     const std::unique_ptr<TransactionResource> resource = std::move(resource_);
     Result<void> committed;

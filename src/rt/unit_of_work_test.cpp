@@ -44,6 +44,30 @@ class FakeSend final : public DeferredAction {
   Result<void> answer_;
 };
 
+class FakeKeptSend final : public DeferredAction {
+ public:
+  explicit FakeKeptSend(std::string target) : target_(std::move(target)) {}
+  async<Result<void>> run() override { co_return Error(ErrorKind::bug, "run, not kept"); }
+  std::optional<KeptSend> take() override { return KeptSend{target_, Exchange()}; }
+
+ private:
+  std::string target_;
+};
+
+class FakeStore final : public SendStore {
+ public:
+  FakeStore(Journal& journal, Result<void> answer)
+      : journal_(journal), answer_(std::move(answer)) {}
+  async<Result<void>> store(UnitOfWork&, std::vector<KeptSend> sends) override {
+    for (const KeptSend& send : sends) journal_.push_back("kept " + send.target);
+    co_return answer_;
+  }
+
+ private:
+  Journal& journal_;
+  Result<void> answer_;
+};
+
 async<> commit_into(UnitOfWork& unit, Result<void>& out) { out = co_await unit.commit(); }
 
 Result<void> commit(UnitOfWork& unit) {
@@ -89,6 +113,33 @@ TEST(UnitOfWork, TriesEverySendAndReportsTheFirstFailure) {
   unit.defer(std::make_unique<FakeSend>(journal, "2"));
   EXPECT_EQ(commit(unit).error().what, "down");
   EXPECT_EQ(journal, (Journal{"1", "2"}));
+}
+
+TEST(UnitOfWork, SendsThatCanBeKeptJoinTheTransaction) {
+  Journal journal;
+  FakeStore store(journal, Result<void>());
+  UnitOfWork unit;
+  unit.defer(std::make_unique<FakeKeptSend>("a"));
+  unit.defer(std::make_unique<FakeSend>(journal, "send"));
+  unit.defer(std::make_unique<FakeKeptSend>("b"));
+  unit.enlist(&journal, "orders", std::make_unique<FakeTransaction>(journal, Result<void>()),
+              &store);
+  EXPECT_TRUE(commit(unit).ok());
+  EXPECT_EQ(journal, (Journal{"kept a", "kept b", "commit", "send"}));
+}
+
+TEST(UnitOfWork, CommitsNothingWhoseSendsCannotBeKept) {
+  Journal journal;
+  FakeStore store(journal, Error(ErrorKind::rejected, "too large"));
+  UnitOfWork unit;
+  unit.defer(std::make_unique<FakeKeptSend>("a"));
+  unit.defer(std::make_unique<FakeSend>(journal, "send"));
+  unit.on_commit([&] { journal.push_back("told"); });
+  unit.enlist(&journal, "orders", std::make_unique<FakeTransaction>(journal, Result<void>()),
+              &store);
+  EXPECT_EQ(commit(unit).error().what, "too large");
+  EXPECT_FALSE(unit.committed());
+  EXPECT_EQ(journal, (Journal{"kept a", "rollback"}));
 }
 
 TEST(UnitOfWork, RollbackDropsSendsAndCallbacks) {

@@ -1,5 +1,6 @@
 #include "sql/beans.hpp"
 
+#include "sql/kept_sends.hpp"
 #include "sql/sql.hpp"
 #include "sql/sqlite/sqlite_database.hpp"
 
@@ -68,7 +69,7 @@ Result<void> make_sqlite_bean(const std::string& name, const Config& config,
   options.busy_timeout = config.duration("busyTimeout");
   options.readers = static_cast<size_t>(config.integer("readers"));
   bind_database(name, make_sqlite(std::move(options), context.io(), context.clock(), context.log()),
-                context);
+                config, context);
   return {};
 }
 
@@ -77,9 +78,9 @@ ConfigSpec jdbc_spec() {
   spec.name = "drom.jdbc";
   spec.title = "Data source with a JDBC url";
   spec.doc =
-      "A data source as Java programs declare it: the url picks SQLite or PostgreSQL. Use it to "
-      "keep the "
-      "bean of a Camel route file; new files say drom.sqlite or drom.postgres.";
+      "A data source as Java programs declare it: the url picks SQLite, PostgreSQL or "
+      "MariaDB and MySQL. Use it to keep the bean of a Camel route file; new files say "
+      "drom.sqlite, drom.postgres or drom.mysql.";
   spec.options = {
       {.name = "jdbcUrl",
        .doc = "The url, as HikariCP calls it.",
@@ -87,8 +88,8 @@ ConfigSpec jdbc_spec() {
       {.name = "url",
        .doc = "The url, as Commons DBCP calls it.",
        .example = "jdbc:sqlite:./data/shop.db"},
-      {.name = "username", .doc = "The database user (PostgreSQL)."},
-      {.name = "password", .doc = "The password of the user (PostgreSQL).", .secret = true},
+      {.name = "username", .doc = "The database user (not SQLite)."},
+      {.name = "password", .doc = "The password of the user (not SQLite).", .secret = true},
       {.name = "driverClassName", .doc = "The Java driver; the url alone decides here."},
   };
   for (OptionSpec& option : server_bean_options()) spec.options.push_back(std::move(option));
@@ -119,15 +120,20 @@ Result<std::shared_ptr<Database>> make_jdbc(const std::string& name, const Confi
     return make_postgres_from(name, url.substr(jdbc.size()), std::move(keywords), config, context);
   }
 #endif
+#ifdef DROM_MYSQL
+  if (url.starts_with("jdbc:mysql:") || url.starts_with("jdbc:mariadb:"))
+    return make_mysql_from(name, url, config, context);
+#endif
   // The url may hold a password, so it is not repeated here.
   return Error(ErrorKind::config, "the url of data source '" + name + "' names no known database",
-               "write jdbc:postgresql://host:5432/database or jdbc:sqlite:path");
+               "write jdbc:postgresql://host:5432/database, jdbc:mariadb://host:3306/database or "
+               "jdbc:sqlite:path");
 }
 
 Result<void> make_jdbc_bean(const std::string& name, const Config& config, BuildContext& context) {
   Result<std::shared_ptr<Database>> made = make_jdbc(name, config, context);
   if (!made) return made.error();
-  bind_database(name, std::move(*made), context);
+  bind_database(name, std::move(*made), config, context);
   return {};
 }
 
@@ -152,6 +158,11 @@ std::vector<OptionSpec> common_bean_options() {
        .doc =
            "SQL statements, separated by semicolons, that run in one transaction at every start.",
        .example = "CREATE TABLE IF NOT EXISTS orders (id INTEGER PRIMARY KEY, item TEXT NOT NULL)"},
+      {.name = "outbox",
+       .doc = "Name of an outbox that keeps the sends of transactions on this data source: they "
+              "commit with the transaction, and a relay that comes with it sends them. Without it "
+              "they run after the commit, and a crash in between loses them.",
+       .example = "sends"},
   };
 }
 
@@ -179,10 +190,12 @@ std::vector<OptionSpec> server_bean_options() {
 }
 
 void bind_database(const std::string& name, std::shared_ptr<Database> database,
-                   BuildContext& context) {
+                   const Config& config, BuildContext& context) {
   context.registry().bind<Database>(name, database);
   context.on_start("data source '" + name + "'", [database] { return database->open(); });
   context.on_stop("data source '" + name + "'", [database] { return database->close(); });
+  if (config.has("outbox"))
+    keep_sends(name, config.text("outbox"), config.where("outbox"), *database, context);
 }
 
 BeanInfo sqlite_bean() { return {"drom.sqlite", sqlite_spec, make_sqlite_bean, {}}; }
@@ -192,13 +205,17 @@ BeanInfo jdbc_bean() {
           jdbc_spec,
           make_jdbc_bean,
           {"com.zaxxer.hikari.HikariDataSource", "org.apache.commons.dbcp2.BasicDataSource",
-           "org.postgresql.ds.PGSimpleDataSource", "org.sqlite.SQLiteDataSource"}};
+           "org.postgresql.ds.PGSimpleDataSource", "org.sqlite.SQLiteDataSource",
+           "org.mariadb.jdbc.MariaDbDataSource", "com.mysql.cj.jdbc.MysqlDataSource"}};
 }
 
 void register_sql(Registry& registry) {
   registry.add(sqlite_bean());
 #ifdef DROM_POSTGRES
   registry.add(postgres_bean());
+#endif
+#ifdef DROM_MYSQL
+  registry.add(mysql_bean());
 #endif
   registry.add(jdbc_bean());
 }

@@ -16,7 +16,7 @@ std::vector<OptionSpec> common_bean_options();
 std::vector<OptionSpec> server_bean_options();
 // Under `name`, opened and closed with the engine.
 void bind_database(const std::string& name, std::shared_ptr<Database> database,
-                   BuildContext& context);
+                   const Config& config, BuildContext& context);
 
 BeanInfo sqlite_bean();
 BeanInfo jdbc_bean();
@@ -29,6 +29,13 @@ Result<std::shared_ptr<Database>> make_postgres_from(
     const std::string& name, const std::string& url,
     std::vector<std::pair<std::string, std::string>> keywords, const Config& config,
     BuildContext& context);
+#endif
+
+#ifdef DROM_MYSQL
+BeanInfo mysql_bean();
+// Reads the common and the server options of `config`, and username and password, which win.
+Result<std::shared_ptr<Database>> make_mysql_from(const std::string& name, const std::string& url,
+                                                  const Config& config, BuildContext& context);
 #endif
 
 }  // namespace drom::sql

@@ -66,6 +66,22 @@ TEST_F(SqlBeans, PicksTheDialectByTheJdbcUrl) {
 #endif
 }
 
+#ifdef DROM_MYSQL
+TEST_F(SqlBeans, MakesMariadbAndMysqlDataSources) {
+  for (const char* url : {"jdbc:mysql://localhost:3306/shop", "jdbc:mariadb://localhost/shop"}) {
+    ASSERT_TRUE(make("drom.jdbc", {{"url", url}, {"username", "u"}}));
+    EXPECT_EQ(harness.registry().find<Database>("shop")->dialect(), Dialect::mysql);
+  }
+  for (const char* type : {"drom.mysql", "drom.mariadb"}) {
+    ASSERT_TRUE(make(type, {{"host", "db"}, {"port", "3307"}, {"sslmode", "verify-full"}}));
+    EXPECT_EQ(harness.registry().find<Database>("shop")->dialect(), Dialect::mysql);
+  }
+  const Result<void> wrong = make("drom.mysql", {{"url", "mysql://u:hunter2@db:x/shop"}});
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.error().message().find("hunter2"), std::string::npos);
+}
+#endif
+
 TEST_F(SqlBeans, RefusesAnUnknownUrlWithoutRepeatingIt) {
   const Result<void> made = make("drom.jdbc", {{"url", "jdbc:oracle:thin:scott/tiger@db"}});
   ASSERT_FALSE(made);

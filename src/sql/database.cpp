@@ -3,7 +3,12 @@
 namespace drom::sql {
 
 std::string_view to_string(Dialect dialect) {
-  return dialect == Dialect::sqlite ? "sqlite" : "postgres";
+  switch (dialect) {
+    case Dialect::sqlite: return "sqlite";
+    case Dialect::postgres: return "postgres";
+    case Dialect::mysql: return "mysql";
+  }
+  return "";
 }
 
 Object Rows::object(size_t i) const {
@@ -25,7 +30,7 @@ async<Result<Transaction*>> join(UnitOfWork& unit, Database& database) {
   Result<std::unique_ptr<Transaction>> begun = co_await database.begin();
   if (!begun) co_return begun.error();
   Transaction* const transaction = begun->get();
-  unit.enlist(&database, database.name(), std::move(*begun));
+  unit.enlist(&database, database.name(), std::move(*begun), database.sends());
   co_return transaction;
 }
 

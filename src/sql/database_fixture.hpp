@@ -29,6 +29,11 @@ struct Backend {
   std::string bytes_type;
   std::string decimal_type;
   std::string time_type;
+  std::string text_type = "TEXT";  // for ten megabytes
+  std::string text_cast = "TEXT";
+  bool fixed_scale = false;  // a decimal comes back with all zeros of its column
+  bool deferred_constraints = true;
+  bool transactional_ddl = true;
   // Null: not available here; the tests are skipped, or fail when DROM_CI is set.
   std::function<std::unique_ptr<TestDatabase>()> make;
   std::string missing;  // why make may give null
@@ -37,6 +42,9 @@ struct Backend {
 Backend sqlite_backend();
 #ifdef DROM_POSTGRES
 Backend postgres_backend();
+#endif
+#ifdef DROM_MYSQL
+Backend mysql_backend();
 #endif
 
 class DatabaseConformance : public ::testing::TestWithParam<Backend> {

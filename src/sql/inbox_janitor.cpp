@@ -9,6 +9,11 @@ constexpr milliseconds kBetweenRounds{60'000};
 
 // By the database's clock, which has also written created_at.
 std::string purge_statement(sql::Dialect dialect, const std::string& table) {
+  if (dialect == sql::Dialect::mysql)  // it cannot read the table that it deletes from
+    return "DELETE FROM " + table +
+           " WHERE created_at < utc_timestamp(3) - INTERVAL ($1 * 1000) MICROSECOND"
+           " ORDER BY created_at LIMIT " +
+           std::to_string(kChunk);
   const std::string old =
       dialect == sql::Dialect::sqlite
           ? "created_at < strftime('%Y-%m-%dT%H:%M:%fZ', 'now', (-$1 / 1000.0) || ' seconds')"

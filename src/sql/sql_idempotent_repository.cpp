@@ -25,12 +25,19 @@ bool is_table_name(std::string_view text) {
   return text.front() != '.' && text.back() != '.' && text.find('.') == text.rfind('.');
 }
 
+// affected == 1 tells a new key. MySQL's INSERT IGNORE would also cut keys that are too long; there
+// a duplicate counts its deliveries, which affects two rows by MySQL's count.
+std::string insert_statement(sql::Dialect dialect, const std::string& table) {
+  return "INSERT INTO " + table + " (consumer, message_id) VALUES ($1, $2) ON " +
+         (dialect == sql::Dialect::mysql ? "DUPLICATE KEY UPDATE deliveries = deliveries + 1"
+                                         : "CONFLICT DO NOTHING");
+}
+
 class SqlIdempotentRepository final : public IdempotentRepository {
  public:
   SqlIdempotentRepository(sql::Database& database, const std::string& table)
       : database_(database),
-        insert_("INSERT INTO " + table +
-                " (consumer, message_id) VALUES ($1, $2) ON CONFLICT DO NOTHING"),
+        insert_(insert_statement(database.dialect(), table)),
         remove_("DELETE FROM " + table + " WHERE consumer = $1 AND message_id = $2"),
         contains_("SELECT 1 FROM " + table + " WHERE consumer = $1 AND message_id = $2") {}
 
@@ -188,11 +195,25 @@ Result<void> make_bean(const std::string& name, const Config& config, BuildConte
   return {};
 }
 
+// MySQL: keys compare byte by byte, also their trailing blanks, which utf8mb4_bin would not see.
+std::string mysql_inbox_ddl(const std::string& table, const std::string& index_name) {
+  const std::string exact =
+      " CHARACTER SET utf8mb4 /*M! COLLATE utf8mb4_nopad_bin */ /*!80017 COLLATE utf8mb4_0900_bin "
+      "*/ NOT NULL";
+  return "CREATE TABLE IF NOT EXISTS " + table + " (\n  consumer varchar(200)" + exact +
+         ",\n  message_id varchar(500)" + exact +
+         ",\n  created_at datetime(3) NOT NULL DEFAULT (utc_timestamp(3))"
+         ",\n  deliveries bigint NOT NULL DEFAULT 1"
+         ",\n  PRIMARY KEY (consumer, message_id),\n  INDEX " +
+         index_name + "_created (created_at)\n) ENGINE=InnoDB;\n";
+}
+
 }  // namespace
 
 std::string inbox_ddl(sql::Dialect dialect, const std::string& table) {
   const bool postgres = dialect == sql::Dialect::postgres;
   const std::string index_name = table.substr(table.find('.') + 1);
+  if (dialect == sql::Dialect::mysql) return mysql_inbox_ddl(table, index_name);
   return "CREATE TABLE IF NOT EXISTS " + table +
          " (\n  consumer text NOT NULL,\n  message_id text NOT NULL,\n  created_at " +
          (postgres ? "timestamptz NOT NULL DEFAULT now()"

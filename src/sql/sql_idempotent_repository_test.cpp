@@ -125,7 +125,10 @@ TEST_P(SqlInbox, ABatchOfKeysIsAddedInOneGoAndKnowsItsDuplicates) {
 }
 
 TEST_P(SqlInbox, OldKeysAreDeletedAChunkAtATime) {
-  run(GetParam() == sql::Dialect::sqlite
+  run(GetParam() == sql::Dialect::mysql
+          ? "INSERT INTO drom_inbox (consumer, message_id, created_at) "
+            "SELECT 'c', concat('old', seq), '2020-01-01' FROM seq_1_to_1500"
+      : GetParam() == sql::Dialect::sqlite
           ? "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1500) "
             "INSERT INTO drom_inbox SELECT 'c', 'old' || i, '2020-01-01T00:00:00.000Z' FROM n"
           : "INSERT INTO drom_inbox SELECT 'c', 'old' || i, timestamptz '2020-01-01' "
@@ -139,11 +142,30 @@ TEST_P(SqlInbox, OldKeysAreDeletedAChunkAtATime) {
   EXPECT_FALSE(add("c", "new"));
 }
 
+TEST_P(SqlInbox, KeysDifferByCaseAndByBlanks) {
+  EXPECT_TRUE(add("c", "key"));
+  EXPECT_TRUE(add("c", "Key"));
+  EXPECT_TRUE(add("c", "key "));
+  EXPECT_TRUE(add("c", "k\xC3\xA9y"));
+  EXPECT_FALSE(add("c", "key"));
+}
+
+TEST_P(SqlInbox, ALongKeyIsKeptWholeOrRefused) {
+  Exchange exchange;
+  const std::string key(600, 'k');
+  const Result<bool> first = harness.run(repository->add("c", key + "1", exchange));
+  if (!first.ok()) {
+    EXPECT_EQ(first.error().kind, ErrorKind::rejected);
+    return;
+  }
+  EXPECT_TRUE(*harness.run(repository->add("c", key + "2", exchange)));
+}
+
 TEST_P(SqlInbox, PreparingTwiceIsHarmless) {
   EXPECT_TRUE(harness.run(prepare_inbox(*database, "drom_inbox")).ok());
 }
 
-INSTANTIATE_TEST_SUITE_P(Dialects, SqlInbox, ::testing::ValuesIn(testing::dialects()),
+INSTANTIATE_TEST_SUITE_P(Dialects, SqlInbox, ::testing::ValuesIn(testing::all_dialects()),
                          testing::dialect_name);
 
 }  // namespace

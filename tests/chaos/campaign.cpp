@@ -33,6 +33,9 @@ class Campaign {
 
  private:
   bool postgres() const { return options_.database == Database::postgres; }
+  std::string database_file() const {
+    return (options_.disk ? options_.disk->folder() : options_.folder) + "/chaos.db";
+  }
   uint64_t dice(uint64_t sides) { return roll(dice_, sides); }
   void prepare();
   void write_routes() const;
@@ -47,8 +50,13 @@ class Campaign {
   void strike(Slot& slot);
   void kill(Slot& slot);
   void drain_engine(Slot& slot);
+  static bool serves(const Slot& slot) {
+    return Socket::connect(slot.port, milliseconds(100)).valid();
+  }
   void disturb();
   void disturb_network();
+  void fill_disk();
+  void empty_disk();
   void crash_database();
   void heal();
   void settle();
@@ -77,8 +85,9 @@ class Campaign {
   std::unique_ptr<FaultProxy> proxy_;
   std::unique_ptr<Engines> engines_;
   std::unique_ptr<Writers> writers_;
-  bool healed_ = false;  // no more faults until the next round
-  int64_t heal_ns_ = 0;  // of the network; 0: nothing to heal
+  bool healed_ = false;   // no more faults until the next round
+  int64_t heal_ns_ = 0;   // of the network; 0: nothing to heal
+  int64_t empty_ns_ = 0;  // when the disk gets room again; 0: it has
 };
 
 Campaign::Campaign(const CampaignOptions& options)
@@ -93,7 +102,7 @@ Campaign::Campaign(const CampaignOptions& options)
 
 std::unique_ptr<Store> Campaign::open_store() const {
   if (postgres()) return open_postgres(options_.conninfo, options_.log_mode);
-  return open_sqlite(options_.database_file);
+  return open_sqlite(database_file());
 }
 
 void Campaign::write_routes() const {
@@ -105,10 +114,10 @@ void Campaign::write_routes() const {
                            "connectTimeout: 1s, statementTimeout: 2s, acquireTimeout: 2s }",
                        drom::to_string(kLease), options_.log_mode ? "log" : "claim");
   else
-    file << route_file("drom.sqlite",
-                       "{ file: \"" + options_.database_file +
-                           "\", busyTimeout: 2s, acquireTimeout: 2s, readers: 1 }",
-                       drom::to_string(kLease), "claim");
+    file << route_file(
+        "drom.sqlite",
+        "{ file: \"" + database_file() + "\", busyTimeout: 2s, acquireTimeout: 2s, readers: 1 }",
+        drom::to_string(kLease), "claim");
 }
 
 WriterOptions Campaign::writer_options() {
@@ -122,8 +131,6 @@ WriterOptions Campaign::writer_options() {
 
 void Campaign::prepare() {
   fs::create_directories(options_.folder);
-  if (!postgres() && options_.database_file.empty())
-    options_.database_file = options_.folder + "/chaos.db";
   open_store()->create_schema();
   write_routes();
   EngineOptions engine;
@@ -161,8 +168,7 @@ void Campaign::start(Slot& slot, bool planned) {
   engines_->start(slot, plan.first, plan.second, roll(dice_));
 }
 
-// --- kills
-// -----------------------------------------------------------------------------------------
+// --- kills ---
 
 // What has ended by itself: at a failpoint that is a kill, otherwise a problem.
 void Campaign::reap(Slot& slot) {
@@ -173,8 +179,9 @@ void Campaign::reap(Slot& slot) {
     ++report_.kills_at[slot.point];
     kills_ns_.push_back(now_ns());
     fault("kill at " + slot.point);
-  } else if (postgres() && WIFEXITED(*status) && WEXITSTATUS(*status) == 1 && !healed_) {
-    // An engine that cannot reach its database does not start; whoever supervises it tries again.
+  } else if ((postgres() || empty_ns_ != 0) && WIFEXITED(*status) && WEXITSTATUS(*status) == 1 &&
+             !healed_) {
+    // An engine that cannot use its database does not start; whoever supervises it tries again.
     ++report_.other_faults["start without a database"];
   } else {
     problem("engine " + std::to_string(slot.number) + " ended by itself, " +
@@ -191,6 +198,7 @@ void Campaign::look_after() {
     heal_ns_ = 0;
     proxy_->heal();
   }
+  if (empty_ns_ != 0 && now >= empty_ns_) empty_disk();
   for (const auto& slot : engines_->slots()) {
     if (slot->resume_ns != 0 && now >= slot->resume_ns) {
       slot->resume_ns = 0;
@@ -257,9 +265,9 @@ void Campaign::strike(Slot& slot) {
 
 // SIGTERM: must finish what is in flight and end with 0.
 void Campaign::drain_engine(Slot& slot) {
-  if (slot.resume_ns != 0 || !slot.plan.empty() || heal_ns_ != 0) return;
+  if (slot.resume_ns != 0 || !slot.plan.empty() || heal_ns_ != 0 || empty_ns_ != 0) return;
   // One that does not serve yet may be waiting for a database that is away.
-  if (!Socket::connect(slot.port, milliseconds(100)).valid()) return;
+  if (!serves(slot)) return;
   count("SIGTERM");
   slot.child.signal(SIGTERM);
   const std::optional<int> status = slot.child.wait(milliseconds(10'000));
@@ -273,8 +281,7 @@ void Campaign::drain_engine(Slot& slot) {
   start(slot, true);
 }
 
-// --- other faults
-// ----------------------------------------------------------------------------------
+// --- other faults ---
 
 void Campaign::disturb_network() {
   static constexpr ProxyMode kModes[] = {ProxyMode::down,  ProxyMode::blackhole,
@@ -296,10 +303,23 @@ void Campaign::disturb_network() {
   }
 }
 
+void Campaign::fill_disk() {
+  if (empty_ns_ != 0) return;
+  options_.disk->fill();
+  count("disk full");
+  empty_ns_ = now_ns() + ns(milliseconds(100 + dice(400)));
+}
+
+void Campaign::empty_disk() {
+  options_.disk->make_room();
+  empty_ns_ = 0;
+}
+
 void Campaign::disturb() {
   Slot& slot = *engines_->slots()[dice(engines_->slots().size())];
   const uint64_t choice = dice(100);
   if (choice < 15) return drain_engine(slot);
+  if (options_.disk && choice < 35) return fill_disk();
   if (!postgres()) return;
   if (choice < 25) {
     if (slot.resume_ns != 0 || !slot.child.running()) return;
@@ -311,7 +331,7 @@ void Campaign::disturb() {
       count("backends terminated");
   } else if (choice < 55) {
     // The engine has installed its handler once it serves.
-    if (now_ns() - slot.started_ns < ns(milliseconds(150))) return;
+    if (slot.resume_ns != 0 || !serves(slot)) return;
     slot.child.signal(SIGUSR1);
     count("clock jump");
   } else if (heal_ns_ == 0) {
@@ -324,8 +344,7 @@ void Campaign::crash_database() {
   if (!options_.server->crash_and_restart()) problem(options_.server->trouble());
 }
 
-// --- rounds
-// ----------------------------------------------------------------------------------------
+// --- rounds ---
 
 void Campaign::round(size_t kills) {
   const size_t first = report_.kills;
@@ -360,6 +379,7 @@ void Campaign::heal() {
   sink_.trouble(0);
   if (proxy_) proxy_->heal();
   heal_ns_ = 0;
+  if (empty_ns_ != 0) empty_disk();
   for (const auto& slot : engines_->slots()) {
     if (slot->resume_ns != 0) {
       slot->resume_ns = 0;
@@ -406,8 +426,7 @@ void Campaign::stop_engines() {
   }
 }
 
-// --- judgement
-// -------------------------------------------------------------------------------------
+// --- judgement ---
 
 double seconds_at(const std::vector<int64_t>& sorted, double share) {
   if (sorted.empty()) return 0;

@@ -9,6 +9,7 @@
 #include "chaos/fault_proxy.hpp"
 #include "chaos/postgres_server.hpp"
 #include "chaos/sink.hpp"
+#include "chaos/small_disk.hpp"
 #include "chaos/writers.hpp"
 
 namespace drom::chaos {
@@ -26,8 +27,7 @@ struct CampaignOptions {
   PostgresServer* server = nullptr;  // postgres: ours, may be crashed
   std::string conninfo;              // postgres
   bool log_mode = false;             // postgres: mode=log instead of claim
-  std::string database_file;         // sqlite: where else than in `folder`
-  bool whole_disk_is_ours = false;   // sqlite: the file's disk may be filled
+  const SmallDisk* disk = nullptr;   // sqlite: holds the database, may be filled
   bool verbose = false;
 };
 

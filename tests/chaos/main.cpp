@@ -13,6 +13,7 @@
 #include "chaos/clock_shift.hpp"
 #include "chaos/dice.hpp"
 #include "chaos/report.hpp"
+#include "chaos/small_disk.hpp"
 #include "rt/failpoint_plan.hpp"
 
 namespace drom::chaos {
@@ -92,6 +93,11 @@ int run(const Options& options) {
     sqlite.folder = folder + "/sqlite";
     sqlite.kills = both ? options.kills / 2 : options.kills;
     sqlite.seed = options.seed + 1;
+    const SmallDisk disk(folder + "/disk");
+    if (disk.mounted())
+      sqlite.disk = &disk;
+    else
+      not_run.emplace_back("full disk: a small one cannot be mounted here");
     if (sqlite.kills > 0) reports.push_back(run_campaign(sqlite));
   }
   const bool clean = print_report(options.seed, reports, not_run, options.report);

@@ -94,6 +94,29 @@ class Docs(unittest.TestCase):
         finally:
             psql(cleanup)
 
+    def test_the_mariadb_insert_of_the_outbox_contract(self):
+        server = os.environ.get("DROM_TEST_MARIADB")
+        if not server:
+            if os.environ.get("DROM_CI"):
+                self.fail("DROM_TEST_MARIADB is not set")
+            self.skipTest("DROM_TEST_MARIADB is not set")
+        code = blocks(ROOT / "docs/guide/outbox-contract.md", "mysql")[0]
+        port = re.search(r":(\d+)/", server)[1]
+        client = lambda text: subprocess.run(["mariadb", "--no-defaults", "-h127.0.0.1", "-P", port, "-uroot", "--skip-ssl"],
+                                             input=text, text=True, capture_output=True, timeout=60)
+        cleanup = "DROP DATABASE IF EXISTS drom_docs;"
+        begin = client(cleanup + "CREATE DATABASE drom_docs CHARACTER SET utf8mb4; USE drom_docs; " + ORDERS + ";")
+        self.assertEqual(begin.returncode, 0, begin.stderr)
+        try:
+            where = ["--name", "orders", "--url", server + "drom_docs"]
+            made = drom("outbox", "init", "--apply", *where)
+            self.assertEqual(made.returncode, 0, made.stderr)
+            ran = client("USE drom_docs; " + code)
+            self.assertEqual(ran.returncode, 0, ran.stderr)
+            self.assert_one_due("--url", server + "drom_docs")
+        finally:
+            client(cleanup)
+
     def assert_one_due(self, *where):
         status = drom("outbox", "status", "--name", "orders", "--json", *where)
         self.assertEqual(status.returncode, 0, status.stderr)

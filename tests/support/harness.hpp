@@ -113,6 +113,7 @@ class Harness final : public BuildContext, public PropertySource, public EvalEnv
   const EvalEnv& env() const override { return *this; }
   boost::asio::io_context& io() override { return io_; }
   std::string_view route_id() const override { return "test"; }
+  void add_route(RouteSpec) override {}
 
   // Steps are made through the registry with their validated Config, as the engine does it.
   Step make_step(const StepSpec& spec) {

@@ -1,6 +1,7 @@
-// Real databases for tests of what works on them: a fresh SQLite file, and a fresh schema of the
-// PostgreSQL server named by DROM_TEST_POSTGRES (skipped without it, failed when DROM_CI is set).
-// The clock is real, because the databases are.
+// Real databases for tests of what works on them: a fresh SQLite file, a fresh schema of the
+// PostgreSQL server named by DROM_TEST_POSTGRES, and a fresh database of the MariaDB server named
+// by DROM_TEST_MARIADB (skipped without it, failed when DROM_CI is set). The clock is real, because
+// the databases are.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,6 +21,9 @@
 #if __has_include("sql/postgres/postgres_database.hpp")
 #include "sql/postgres/postgres_database.hpp"
 #endif
+#ifdef DROM_MYSQL
+#include "sql/mysql/mysql_database.hpp"
+#endif
 
 namespace drom::testing {
 
@@ -28,9 +32,12 @@ class SqlTest : public ::testing::TestWithParam<sql::Dialect> {
   SqlTest() : clock(make_real_clock(harness.io())) {}
 
   void SetUp() override {
-    if (GetParam() == sql::Dialect::postgres && !std::getenv("DROM_TEST_POSTGRES")) {
-      if (std::getenv("DROM_CI")) FAIL() << "DROM_TEST_POSTGRES is not set, but DROM_CI is";
-      GTEST_SKIP() << "DROM_TEST_POSTGRES is not set";
+    const char* server = postgres() ? "DROM_TEST_POSTGRES"
+                         : mysql()  ? "DROM_TEST_MARIADB"
+                                    : nullptr;
+    if (server && !std::getenv(server)) {
+      if (std::getenv("DROM_CI")) FAIL() << server << " is not set, but DROM_CI is";
+      GTEST_SKIP() << server << " is not set";
     }
     folder = std::filesystem::temp_directory_path() / ("drom-test-" + Rng(entropy_seed()).uuid());
     std::filesystem::create_directories(folder);
@@ -41,6 +48,7 @@ class SqlTest : public ::testing::TestWithParam<sql::Dialect> {
 
   void TearDown() override {
     if (database && postgres()) run("DROP SCHEMA " + schema_ + " CASCADE");
+    if (database && mysql()) run("DROP DATABASE " + schema_);
     databases_.push_back(std::move(database));
     for (const auto& open : databases_)
       if (open) harness.run(open->close());
@@ -50,6 +58,8 @@ class SqlTest : public ::testing::TestWithParam<sql::Dialect> {
   }
 
   bool postgres() const { return GetParam() == sql::Dialect::postgres; }
+  bool mysql() const { return GetParam() == sql::Dialect::mysql; }
+  bool sqlite() const { return GetParam() == sql::Dialect::sqlite; }
 
   // Another data source over the same data, as another process would have it.
   std::shared_ptr<sql::Database> connect() {
@@ -62,6 +72,19 @@ class SqlTest : public ::testing::TestWithParam<sql::Dialect> {
       options.keywords.emplace_back("options", "-c search_path=" + schema_);
       options.init = "CREATE SCHEMA IF NOT EXISTS " + schema_;
       made = sql::make_postgres(std::move(options), harness.io(), *clock, harness.captured);
+#endif
+    } else if (mysql()) {
+#ifdef DROM_MYSQL
+      sql::MysqlOptions options;
+      options.name = "db";
+      EXPECT_TRUE(sql::read_mysql_url(std::getenv("DROM_TEST_MARIADB"), options).ok());
+      sql::MysqlOptions admin = options;
+      admin.init = "CREATE DATABASE IF NOT EXISTS " + schema_ + " CHARACTER SET utf8mb4";
+      const auto server = sql::make_mysql(admin, harness.io(), *clock, harness.captured);
+      EXPECT_TRUE(harness.run(server->open()).ok());
+      harness.run(server->close());
+      options.database = schema_;
+      made = sql::make_mysql(std::move(options), harness.io(), *clock, harness.captured);
 #endif
     } else {
       sql::SqliteOptions options;
@@ -108,11 +131,21 @@ class SqlTest : public ::testing::TestWithParam<sql::Dialect> {
   std::vector<std::shared_ptr<sql::Database>> databases_;
 };
 
-inline std::vector<sql::Dialect> dialects() {
-  std::vector<sql::Dialect> out{sql::Dialect::sqlite};
+// Those with a server, where several processes may be relays at once.
+inline std::vector<sql::Dialect> server_dialects() {
+  std::vector<sql::Dialect> out;
 #ifdef DROM_POSTGRES
   out.push_back(sql::Dialect::postgres);
 #endif
+#ifdef DROM_MYSQL
+  out.push_back(sql::Dialect::mysql);
+#endif
+  return out;
+}
+
+inline std::vector<sql::Dialect> all_dialects() {
+  std::vector<sql::Dialect> out = server_dialects();
+  out.insert(out.begin(), sql::Dialect::sqlite);
   return out;
 }
 

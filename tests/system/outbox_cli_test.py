@@ -1,5 +1,6 @@
-"""`drom outbox ...` as operators use it. Argument: the program `drom`. Every case works on an SQLite file of its own, and on a
-schema of its own of the PostgreSQL server in DROM_TEST_POSTGRES when there is one."""
+"""`drom outbox ...` as operators use it. Argument: the program `drom`. Every case works on an SQLite file of its own, on the
+PostgreSQL server in DROM_TEST_POSTGRES and on a database of its own of the MariaDB server in DROM_TEST_MARIADB, when there are
+such."""
 import json
 import os
 import re
@@ -18,6 +19,9 @@ class Cli(unittest.TestCase):
         self.addCleanup(self.folder.cleanup)
         self.url = os.path.join(self.folder.name, "shop.db")
         self.where = ["--name", "orders", "--url", self.url]
+
+    drop_index = "DROP INDEX outbox_orders_due"
+    quote = '"'
 
     def call(self, verb, *arguments, code=0, where=None, stdin=subprocess.DEVNULL):
         result = subprocess.run([PROGRAM, "outbox", verb, *arguments, *(self.where if where is None else where)],
@@ -137,7 +141,7 @@ class Cli(unittest.TestCase):
         self.assertRegex(self.call("verify").stdout, r"(?m)^ok +lag +nothing is due$")
         self.sql("INSERT INTO outbox_orders (created_at) VALUES ('2026-01-01T00:00:00Z')")
         self.sql("INSERT INTO drom_lease VALUES ('outbox_orders', 3, 'gone', 1, '2026-01-01T00:00:00Z')")
-        self.sql("DROP INDEX outbox_orders_due")
+        self.sql(self.drop_index)
         text = self.call("verify", code=1).stdout
         self.assertIn("the index of due rows is missing", text)
         self.assertIn("relay gone holds 1 bucket by a lease that ran out", text)
@@ -150,7 +154,7 @@ class Cli(unittest.TestCase):
     def test_verify_names_missing_columns(self):
         self.fill()
         self.sql("ALTER TABLE outbox_orders RENAME COLUMN headers TO meta")
-        self.assertIn('ADD COLUMN "headers"', self.call("verify", code=1).stdout)
+        self.assertIn(f"ADD COLUMN {self.quote}headers{self.quote}", self.call("verify", code=1).stdout)
         self.assertIn("no column headers", self.call("status", code=1).stderr)
 
     def test_mistakes_are_explained(self):
@@ -211,7 +215,8 @@ class PostgresCli(Cli):
         self.addCleanup(self.drop)
 
     def drop(self):
-        self.psql('DROP TABLE IF EXISTS outbox_orders, outbox_other, "OutboxMessages", drom_lease, drom_trouble')
+        self.psql('DROP TABLE IF EXISTS outbox_orders, outbox_other, "OutboxMessages", drom_lease, drom_trouble, '
+                  'outbox_orders_log, outbox_orders_log_mark; DROP SEQUENCE IF EXISTS outbox_orders_log_slot')
 
     def psql(self, text):
         ran = subprocess.run(["psql", "-qAtX", "-F", "\x1f", "-v", "ON_ERROR_STOP=1", "-d", self.conninfo, "-c", text],
@@ -219,6 +224,24 @@ class PostgresCli(Cli):
         self.assertEqual(ran.returncode, 0, ran.stderr)
         return [tuple(int(cell) if cell.isdigit() else cell for cell in line.split("\x1f"))
                 for line in ran.stdout.splitlines()]
+
+    def test_log_mode_has_tables_and_a_status_of_its_own(self):
+        text = self.call("init", "--mode", "log").stdout
+        self.psql(text)
+        self.call("init", "--mode", "log", "--apply")  # they exist already
+        for key in "aab":
+            self.psql(f"INSERT INTO outbox_orders_log (key, type, payload) VALUES ('{key}', 'order.created', '{{}}')")
+        shown = self.call("status").stdout
+        self.assertRegex(shown, r"(?m)^in the log +3 +oldest ")
+        self.assertRegex(shown, r"(?m)^due +0$")
+        self.assertIn("no relay reads the log", shown)
+        log = json.loads(self.call("status", "--json").stdout)["log"]
+        self.assertEqual((log["due"], log["relay"]), (3, None))
+        self.assertGreater(log["bytes"], 0)
+
+    def test_log_mode_is_refused_for_other_databases(self):
+        where = ["--name", "orders", "--url", "some.db"]
+        self.assertIn("log mode needs PostgreSQL", self.call("init", "--mode", "log", where=where, code=64).stderr)
 
     def sql(self, text, *parameters):
         for value in parameters:
@@ -256,6 +279,51 @@ class PostgresCli(Cli):
             self.assertIn(f"pg_terminate_backend({pid})", text)
         finally:
             psql.communicate()
+
+
+class MariadbCli(Cli):
+    """The same on MariaDB, by its client."""
+
+    drop_index = "ALTER TABLE outbox_orders DROP INDEX outbox_orders_due"
+    quote = "`"
+
+    def setUp(self):
+        server = os.environ.get("DROM_TEST_MARIADB")
+        if not server:
+            if os.environ.get("DROM_CI"):
+                self.fail("DROM_TEST_MARIADB is not set")
+            self.skipTest("DROM_TEST_MARIADB is not set")
+        self.port = re.search(r":(\d+)/", server)[1]
+        self.url = server + "drom_cli"
+        self.where = ["--name", "orders", "--url", self.url]
+        self.client("CREATE OR REPLACE DATABASE drom_cli CHARACTER SET utf8mb4", database=None)
+        self.addCleanup(self.client, "DROP DATABASE drom_cli", database=None)
+
+    def client(self, text, database="drom_cli"):
+        ran = subprocess.run(["mariadb", "--no-defaults", "-h127.0.0.1", "-P", self.port, "-uroot", "--skip-ssl", "-NB",
+                              *([database] if database else []), "-e", "SET time_zone = '+00:00'; " + text],
+                             capture_output=True, text=True, timeout=60)
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        return [tuple(int(cell) if cell.isdigit() else cell for cell in line.split("\t"))
+                for line in ran.stdout.splitlines()]
+
+    def sql(self, text, *parameters):
+        for value in parameters:
+            text = text.replace("?", "NULL" if value is None else f"'{value}'", 1)
+        for ours, theirs in ((r"strftime\([^)]*\)", "utc_timestamp(3)"), (r"\bkey\b", "`key`"),
+                             ("WITH RECURSIVE n.*SELECT 'sent'", "SELECT 'sent'"),
+                             ("'2026-01-01T00:00:00Z' FROM n", "'2026-01-01T00:00:00Z' FROM seq_1_to_12000"),
+                             (r"(\d\d)T(\d\d:\d\d:\d\d(\.\d+)?)Z", r"\1 \2"),
+                             ("Id INTEGER PRIMARY KEY", "Id bigint AUTO_INCREMENT PRIMARY KEY"),
+                             ("TEXT DEFAULT CURRENT_TIMESTAMP", "datetime(3) DEFAULT CURRENT_TIMESTAMP(3)"),
+                             ("ProcessedAt TEXT", "ProcessedAt datetime(3)")):
+            text = re.sub(ours, theirs, text)
+        return self.client(text)
+
+    def test_mistakes_are_explained(self):
+        self.fill()
+        where = ["--name", "other", "--url", self.url]
+        self.assertIn("does not exist", self.call("status", where=where, code=1).stderr)
 
 
 if __name__ == "__main__":

@@ -63,6 +63,10 @@ class BuildContext {
     return *static_cast<T*>(slot.get());
   }
 
+  // A route that belongs to what is being built, made after those of the files; one of them with
+  // the same source takes its place.
+  virtual void add_route(RouteSpec route) = 0;
+
   // Work at the end of the start and at the start of the stop (a server that must listen only when
   // all its routes are there). Names appear in error messages.
   virtual void on_start(std::string name, std::function<async<Result<void>>()> work) = 0;

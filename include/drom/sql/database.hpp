@@ -1,6 +1,7 @@
-// SQL data sources: one Database per named bean, over SQLite (blocking lanes) or PostgreSQL (libpq,
-// non-blocking, pipelined). Statements carry `$1`, `$2` ... in every dialect and are prepared once
-// per connection; values travel only as bound parameters. Shard thread only.
+// SQL data sources: one Database per named bean, over SQLite (blocking lanes), PostgreSQL (libpq,
+// non-blocking, pipelined) or MariaDB and MySQL (blocking lanes). Statements carry `$1`, `$2` ...
+// in every dialect and are prepared once per connection; values travel only as bound parameters.
+// Shard thread only.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,7 @@
 
 namespace drom::sql {
 
-enum class Dialect : uint8_t { sqlite, postgres };
+enum class Dialect : uint8_t { sqlite, postgres, mysql };
 std::string_view to_string(Dialect dialect);
 
 struct Rows {
@@ -59,7 +60,8 @@ class Database {
   virtual async<Result<Rows>> execute(std::string sql, List params) = 0;
   // All commands in one transaction of their own, in one trip where the dialect can.
   virtual async<Result<std::vector<Rows>>> execute_all(std::vector<Command> commands) = 0;
-  // A script without parameters and results (DDL); statements separated by semicolons.
+  // A script without parameters and results (DDL); statements separated by semicolons. One
+  // transaction, except that each DDL statement commits what came before it in MySQL.
   virtual async<Result<void>> script(std::string text) = 0;
   virtual async<Result<std::unique_ptr<Transaction>>> begin() = 0;
 
@@ -69,6 +71,13 @@ class Database {
   virtual void signal(std::string_view channel) = 0;
   virtual async<> wait(std::string channel, milliseconds timeout) = 0;
   virtual void cancel_waits() = 0;
+
+  // Where transactions of this database keep their sends; null: they run after the commit.
+  SendStore* sends() const { return sends_.get(); }
+  void keep_sends(std::unique_ptr<SendStore> store) { sends_ = std::move(store); }
+
+ private:
+  std::unique_ptr<SendStore> sends_;
 };
 
 // The transaction of `database` in the exchange's unit of work, opened when none has joined yet.

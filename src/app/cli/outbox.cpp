@@ -111,20 +111,22 @@ bool resolve(OutboxSession& session, OutboxTarget& target) {
   return true;
 }
 
+sql::Dialect dialect_named(const std::string& name) {
+  if (name == "postgres") return sql::Dialect::postgres;
+  return name == "mysql" ? sql::Dialect::mysql : sql::Dialect::sqlite;
+}
+
 int init(const OutboxOptions& options) {
   Result<OutboxTarget> target = outbox_target(options.place);
   if (!target) return wrong_call(target.error());
-  const bool postgres = options.place.url.empty()
-                            ? options.dialect == "postgres" || target->log_mode
-                            : is_postgres(options.place.url);
-  if (target->log_mode && !postgres)
+  sql::Dialect dialect =
+      options.place.url.empty() ? dialect_named(options.dialect) : dialect_of(options.place.url);
+  if (target->log_mode && options.place.url.empty()) dialect = sql::Dialect::postgres;
+  if (target->log_mode && dialect != sql::Dialect::postgres)
     return wrong_call(Error(ErrorKind::config, "log mode needs PostgreSQL",
                             "name one with --url, or leave --mode out"));
   if (!options.apply) {
-    std::fputs(
-        outbox::init_ddl(postgres ? sql::Dialect::postgres : sql::Dialect::sqlite, target->shape)
-            .c_str(),
-        stdout);
+    std::fputs(outbox::init_ddl(dialect, target->shape).c_str(), stdout);
     if (target->log_mode) std::fputs(outbox::log_ddl(target->shape.table).c_str(), stdout);
     return kOk;
   }
@@ -286,7 +288,7 @@ class Verbs {
   CLI::App* add(const char* name, const char* doc, Work work, const char* examples) {
     CLI::App* verb = parent_.add_subcommand(name, doc);
     auto* url = verb->add_option("--url", options_->place.url,
-                                 "The database: an SQLite file or postgresql://...");
+                                 "The database: an SQLite file, postgresql://... or mysql://...");
     auto* which = verb->add_option_group("which", "Which outbox");
     which->add_option("--name", options_->place.name,
                       "The name in outbox:NAME (table outbox_NAME)");
@@ -437,7 +439,7 @@ void add_outbox(CLI::App& app, int& exit_code) {
                                   "  drom outbox init --name orders --mode log\n"
                                   "  drom outbox init --name orders --url shop.db --apply");
   init_verb->add_option("--dialect", options->dialect, "Which SQL to print without --url")
-      ->check(CLI::IsMember({"sqlite", "postgres"}))
+      ->check(CLI::IsMember({"sqlite", "postgres", "mysql"}))
       ->capture_default_str();
   init_verb->add_option("--mode", options->place.mode, "As in the route; log means PostgreSQL")
       ->check(CLI::IsMember({"claim", "log"}))

@@ -51,9 +51,12 @@ int complain(const Error& error) {
   return kFailed;
 }
 
-bool is_postgres(const std::string& url) {
-  return url.starts_with("postgres://") || url.starts_with("postgresql://") ||
-         url.find("host=") != std::string::npos;
+sql::Dialect dialect_of(const std::string& url) {
+  if (url.starts_with("mysql://") || url.starts_with("mariadb://")) return sql::Dialect::mysql;
+  if (url.starts_with("postgres://") || url.starts_with("postgresql://") ||
+      url.find("host=") != std::string::npos)
+    return sql::Dialect::postgres;
+  return sql::Dialect::sqlite;
 }
 
 Result<OutboxTarget> outbox_target(const OutboxPlace& place) {
@@ -69,15 +72,16 @@ OutboxSession::OutboxSession() : app_(quiet()) {}
 
 std::unique_ptr<OutboxSession> OutboxSession::open(const std::string& url, bool create,
                                                    int& exit_code) {
-  const bool postgres = is_postgres(url);
-  if (!postgres && !create && !std::filesystem::exists(url)) {
+  const sql::Dialect dialect = dialect_of(url);
+  const bool file = dialect == sql::Dialect::sqlite;
+  if (file && !create && !std::filesystem::exists(url)) {
     std::fprintf(stderr, "error: no such database file: %s\n", url.c_str());
     exit_code = kNoInput;
     return nullptr;
   }
   auto session = std::make_unique<OutboxSession>();
-  session->app_.routes().bean("db", postgres ? "drom.postgres" : "drom.sqlite",
-                              {{postgres ? "url" : "file", url}});
+  session->app_.routes().bean("db", "drom." + std::string(sql::to_string(dialect)),
+                              {{file ? "file" : "url", url}});
   if (!session->app_.build()) {
     print_problems(session->app_.engine().diagnostics());
     exit_code = kUsage;

@@ -26,7 +26,7 @@ struct OutboxTarget {
 };
 
 int complain(const Error& error);
-bool is_postgres(const std::string& url);
+sql::Dialect dialect_of(const std::string& url);
 Result<OutboxTarget> outbox_target(const OutboxPlace& place);
 
 // An engine without routes: it owns the connection and the clock, as it does for routes.

@@ -30,8 +30,7 @@ class RouterTest : public ::testing::Test {
       case Router::Answer::found: break;
     }
     std::string out = match.route->path;
-    for (const auto& [name, value] : match.parameters)
-      out.append(" ").append(name).append("=").append(value);
+    for (const auto& [name, value] : match.parameters) out += " " + name + "=" + value;
     return out;
   }
   Router router;

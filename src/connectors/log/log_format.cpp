@@ -123,7 +123,7 @@ std::vector<std::string> format_exchange(const Exchange& exchange, const LogForm
     std::vector<std::string> lines{"Exchange["};
     for (std::string& field : fields)
       lines.push_back(shortened("  " + std::move(field), format.max_chars));
-    lines.push_back("]");
+    lines.emplace_back("]");
     return lines;
   }
   std::string line;

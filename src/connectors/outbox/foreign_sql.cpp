@@ -3,6 +3,7 @@
 // trouble, joined by the read.
 #include <algorithm>
 
+#include "connectors/outbox/outbox_mysql.hpp"
 #include "connectors/outbox/outbox_sql.hpp"
 
 namespace drom::outbox {
@@ -41,12 +42,6 @@ CREATE INDEX IF NOT EXISTS drom_trouble_wait ON drom_trouble (resource, key, row
 // The table name is checked: letters, digits, underscores and a dot.
 std::string resource_literal(const TableShape& shape) { return "'" + shape.table + "'"; }
 
-std::string as_text(Dialect dialect, const Column& column) {
-  if (!column) return "NULL";
-  const std::string name = column_sql(dialect, column, "t");
-  return dialect == Dialect::postgres ? name + "::text" : "CAST(" + name + " AS TEXT)";
-}
-
 std::string payload_sql(Dialect dialect, const Column& column) {
   const std::string name = column_sql(dialect, column, "t");
   // SQLite tells texts from blobs row by row.
@@ -72,10 +67,10 @@ ORDER BY {id} LIMIT $3{bigint})";
   const std::string id = column_sql(dialect, shape.sequence, "t");
   return fill(
       text, {{"bucket", bucket_sql(dialect, shape, "t")},
-             {"event_id", as_text(dialect, shape.event_id ? shape.event_id : shape.sequence)},
-             {"type", as_text(dialect, shape.type)},
+             {"event_id", text_sql(dialect, shape.event_id ? shape.event_id : shape.sequence, "t")},
+             {"type", text_sql(dialect, shape.type, "t")},
              {"payload", payload_sql(dialect, shape.payload)},
-             {"headers", as_text(dialect, shape.headers)},
+             {"headers", text_sql(dialect, shape.headers, "t")},
              {"created", shape.created ? column_sql(dialect, shape.created, "t") : "NULL"},
              {"extras", extras},
              {"table", shape.sql_table},
@@ -92,7 +87,7 @@ ORDER BY {id} LIMIT $3{bigint})";
              {"busy_ids", in_ids(dialect, id, "$1")},
              {"busy_keys", in_texts(dialect, "$2")},
              {"fence", dialect == Dialect::postgres ? " OFFSET 0" : ""},  // one index probe per row
-             {"key", as_text(dialect, shape.key)},
+             {"key", text_sql(dialect, shape.key, "t")},
              {"id", id},
              {"bigint", dialect == Dialect::postgres ? "::bigint" : ""}});
 }
@@ -112,41 +107,15 @@ std::string mark_condition(Dialect dialect, const TableShape& shape) {
        {"bigint", postgres ? "::bigint" : ""}});
 }
 
-// What a sent row holds in `column`; the column itself where being sent changes nothing.
-std::string sent_value(Dialect dialect, const TableShape& shape, const std::string& column) {
-  if (!shape.foreign()) {
-    if (column == "status") return "'sent'";
-    if (column == "sent_at") return time_now(dialect);
-    if (column == "next_attempt_at") return "NULL";
-  } else if (shape.sent && column == shape.sent.name) {
-    return now_for(dialect, shape.sent);
-  } else if (shape.status && column == shape.status.name) {
-    return shape.status.kind == ColumnKind::integer || shape.status.kind == ColumnKind::boolean
-               ? shape.sent_value
-               : "'" + shape.sent_value + "'";
-  }
-  return quoted(dialect, column);
-}
-
 std::string mark_statement(Dialect dialect, const TableShape& shape) {
-  std::string changes;
-  for (const Column& column : {shape.sent, shape.status})
-    if (column)
-      changes += (changes.empty() ? "" : ", ") + quoted(dialect, column.name) + " = " +
-                 sent_value(dialect, shape, column.name);
-  return "UPDATE " + shape.sql_table + " SET " + changes + " WHERE " +
+  return "UPDATE " + shape.sql_table + " SET " + sent_changes(dialect, shape, "") + " WHERE " +
          mark_condition(dialect, shape);
 }
 
 // Moves rows to the archive: one statement where the dialect can, else a copy and a delete in the
 // transaction of the mark.
 void add_archive(Dialect dialect, const TableShape& shape, Statements& out) {
-  std::string names, values;
-  for (const std::string& column : shape.all_columns) {
-    names += (names.empty() ? "" : ", ") + quoted(dialect, column);
-    values += (values.empty() ? "" : ", ") + sent_value(dialect, shape, column);
-  }
-  const std::string insert = "INSERT INTO " + archive_table(shape.sql_table) + " (" + names + ")";
+  const auto [insert, values] = archive_insert(dialect, shape, "");
   const std::string condition = mark_condition(dialect, shape);
   if (dialect == Dialect::postgres) {
     out.mark_sent = "WITH moved AS (DELETE FROM " + shape.sql_table + " WHERE " + condition +
@@ -169,7 +138,7 @@ ON CONFLICT (resource, row_id) DO UPDATE SET key = excluded.key, status = exclud
   attempts = excluded.attempts, next_attempt_at = excluded.next_attempt_at,
   last_error = excluded.last_error WHERE x.status = 'due')",
       {{"resource", resource_literal(shape)},
-       {"key", as_text(dialect, shape.key)},
+       {"key", text_sql(dialect, shape.key, "t")},
        {"retry_at", time_after(dialect, "m.delay")},
        {"never", time_never(dialect)},
        {"marks", failed_marks_table(dialect)},
@@ -208,20 +177,22 @@ std::string purge_statement(Dialect dialect, const TableShape& shape) {
 }  // namespace
 
 std::string companion_ddl(Dialect dialect) {
+  if (dialect == Dialect::mysql) return mysql_lease_ddl() + mysql_trouble_ddl();
   return lease_ddl(dialect) +
          std::string(dialect == Dialect::postgres ? kPostgresTrouble : kSqliteTrouble);
 }
 
 std::string archive_table(std::string_view sql_table) {
   std::string out(sql_table);
-  const bool quotes = out.ends_with('"');
-  if (quotes) out.pop_back();
+  const char quote = out.ends_with('"') || out.ends_with('`') ? out.back() : '\0';
+  if (quote) out.pop_back();
   out += "_archive";
-  if (quotes) out += '"';
+  if (quote) out += quote;
   return out;
 }
 
 Statements make_statements(Dialect dialect, const TableShape& shape, SentPolicy sent) {
+  if (dialect == Dialect::mysql) return make_mysql_statements(shape, sent);
   // What does not touch the table is the same for all.
   Statements out = make_statements(dialect, shape.table, sent);
   if (shape.foreign()) {

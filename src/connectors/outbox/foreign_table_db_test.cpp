@@ -24,14 +24,15 @@ TEST_P(ForeignDb, RelaysDebeziumsTableInTheOrderOfItsSequence) {
 }
 
 TEST_P(ForeignDb, ATableWithoutASequenceIsRefusedWithTheDdlThatMendsIt) {
-  run("CREATE TABLE outbox_orders (id " + std::string(postgres() ? "uuid" : "TEXT") +
+  run("CREATE TABLE outbox_orders (id " +
+      std::string(postgres() ? "uuid"
+                  : mysql()  ? "char(36)"
+                             : "TEXT") +
       " PRIMARY KEY, aggregatetype TEXT, aggregateid TEXT, type TEXT, payload TEXT)");
   const Error error = refusal({{"format", "debezium"}});
   EXPECT_NE(error.what.find("orders its rows"), std::string::npos);
-  if (!postgres()) return;
-  ASSERT_NE(error.hint.find("ALTER TABLE outbox_orders ADD COLUMN \"seq\" bigserial;"),
-            std::string::npos)
-      << error.hint;
+  if (sqlite()) return;  // it cannot add one
+  ASSERT_NE(error.hint.find("ADD COLUMN " + quote("seq")), std::string::npos) << error.hint;
   ASSERT_TRUE(harness.run(database->script(error.hint)).ok()) << "the hint is SQL that works";
   start({{"format", "debezium"}});
 }
@@ -71,7 +72,10 @@ TEST_P(ForeignDb, ARowThatFailsWaitsInTheCompanionTableAndHoldsItsKeyBack) {
   const auto insert = [&](const char* key, const char* body) {
     run("INSERT INTO outbox_orders (aggregatetype, aggregateid, type, payload) VALUES ('order', "
         "$1, 't', " +
-            std::string(postgres() ? "to_jsonb($2::text)" : "'\"' || $2 || '\"'") + ")",
+            std::string(postgres() ? "to_jsonb($2::text)"
+                        : mysql()  ? "json_quote($2)"
+                                   : "'\"' || $2 || '\"'") +
+            ")",
         {key, body});
   };
   insert("a", "a1");
@@ -81,7 +85,7 @@ TEST_P(ForeignDb, ARowThatFailsWaitsInTheCompanionTableAndHoldsItsKeyBack) {
   start({{"format", "debezium"}, {"sentPolicy", "delete"}});
   ASSERT_TRUE(wait_for(1));
   EXPECT_EQ(bodies, Names{"\"b1\""});
-  EXPECT_TRUE(becomes("SELECT max(attempts) FROM drom_trouble WHERE key = 'a'", 2));
+  EXPECT_TRUE(becomes("SELECT count(*) FROM drom_trouble WHERE key = 'a' AND attempts >= 2", 1));
   ASSERT_TRUE(wait_for(3));
   EXPECT_EQ(bodies, (Names{"\"b1\"", "\"a1\"", "\"a2\""}));
   EXPECT_TRUE(becomes("SELECT count(*) FROM outbox_orders", 0));
@@ -104,6 +108,8 @@ TEST_P(ForeignDb, AfterTheLastAttemptTheRowIsDeadInTheCompanionTable) {
 TEST_P(ForeignDb, AStatusColumnTellsDueFromSent) {
   run(postgres() ? "CREATE TABLE events (id bigserial PRIMARY KEY, key text, payload text, state "
                    "integer NOT NULL DEFAULT 0)"
+      : mysql()  ? "CREATE TABLE events (id bigint AUTO_INCREMENT PRIMARY KEY, key varchar(100), "
+                   "payload text, state int NOT NULL DEFAULT 0)"
                  : "CREATE TABLE events (id INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT, payload "
                    "TEXT, state INTEGER NOT NULL DEFAULT 0)");
   run("INSERT INTO events (key, payload, state) VALUES ('k', 'a', 0), ('k', 'held', 9), ('k', 'b', "
@@ -121,17 +127,23 @@ TEST_P(ForeignDb, AStatusColumnTellsDueFromSent) {
 }
 
 TEST_P(ForeignDb, FlagsHeadersTopicsAndTimesCanBeMapped) {
-  run(postgres()
-          ? "CREATE TABLE events (id bigserial PRIMARY KEY, payload bytea, headers jsonb, "
-            "topic text, tenant text, visible_at timestamptz, published boolean NOT NULL "
-            "DEFAULT false)"
+  run(postgres() ? "CREATE TABLE events (id bigserial PRIMARY KEY, payload bytea, headers jsonb, "
+                   "topic text, tenant text, visible_at timestamptz, published boolean NOT NULL "
+                   "DEFAULT false)"
+      : mysql()
+          ? "CREATE TABLE events (id bigint AUTO_INCREMENT PRIMARY KEY, payload blob, headers "
+            "json, "
+            "topic varchar(100), tenant varchar(100), visible_at datetime(3), published boolean "
+            "NOT "
+            "NULL DEFAULT false)"
           : "CREATE TABLE events (id INTEGER PRIMARY KEY AUTOINCREMENT, payload BLOB, headers "
             "TEXT, topic TEXT, tenant TEXT, visible_at TEXT, published BOOLEAN NOT NULL "
             "DEFAULT 0)");
   run("INSERT INTO events (payload, headers, topic, tenant) VALUES ($1, '{\"a\": \"b\"}', 'news', "
       "'t1')",
       {Bytes(std::string("\x01\xff", 2))});
-  run("INSERT INTO events (visible_at) VALUES ('2999-01-01T00:00:00Z')");
+  run("INSERT INTO events (visible_at) VALUES ('2999-01-01T00:00:00" +
+      std::string(mysql() ? "" : "Z") + "')");
   start({{"format", "mapped"},
          {"table", "events"},
          {"headersColumn", "headers"},
@@ -183,6 +195,9 @@ TEST_P(ForeignDb, SentRowsOfOthersArePurgedOnlyWhenAsked) {
   run(postgres()
           ? "UPDATE \"OutboxMessages\" SET \"ProcessedAt\" = now() - interval '3 days' WHERE "
             "\"Id\" = 1"
+      : mysql()
+          ? "UPDATE OutboxMessages SET ProcessedAt = utc_timestamp() - INTERVAL 3 DAY WHERE "
+            "Id = 1"
           : "UPDATE OutboxMessages SET ProcessedAt = datetime('now', '-3 days') WHERE Id = 1");
   start(classic());
   ASSERT_TRUE(wait_for(2));
@@ -197,7 +212,7 @@ TEST_P(ForeignDb, MissingColumnsAreAllNamedWithTheirDdl) {
   create_classic();
   const Error error = refusal(classic({{"keyColumn", "AggregateId"}, {"availableColumn", "Due"}}));
   EXPECT_NE(error.what.find("AggregateId, Due"), std::string::npos) << error.what;
-  EXPECT_NE(error.hint.find("ADD COLUMN \"AggregateId\""), std::string::npos) << error.hint;
+  EXPECT_NE(error.hint.find("ADD COLUMN " + quote("AggregateId")), std::string::npos) << error.hint;
   EXPECT_NE(error.hint.find("EventType"), std::string::npos) << "tells what there is";
   const Error none = refusal({{"format", "debezium"}, {"table", "nowhere"}});
   EXPECT_NE(none.what.find("nowhere"), std::string::npos);
@@ -218,7 +233,7 @@ TEST_P(ForeignDb, WithoutCreateTableMissingCompanionsAreNamed) {
   EXPECT_NE(error.hint.find("drom outbox init"), std::string::npos);
 }
 
-INSTANTIATE_TEST_SUITE_P(Dialects, ForeignDb, ::testing::ValuesIn(testing::dialects()),
+INSTANTIATE_TEST_SUITE_P(Dialects, ForeignDb, ::testing::ValuesIn(testing::all_dialects()),
                          testing::dialect_name);
 
 }  // namespace

@@ -115,48 +115,59 @@ struct Rule {
   std::vector<std::string> statements;  // $1 ids; the first one counts
 };
 
+std::string park_statement(Dialect dialect, const TableShape& shape) {
+  const std::string id = column_sql(dialect, shape.sequence, "t");
+  const bool mysql = dialect == Dialect::mysql;
+  return fill(
+      R"(INSERT INTO drom_trouble (resource, row_id, {key_name}, status, next_attempt_at)
+SELECT '{resource}', {id}, {key}, 'parked', {never} FROM {table} AS t WHERE {ids} AND {unsent} {on_conflict})",
+      {{"key_name", quoted(dialect, "key")},
+       {"resource", shape.table},
+       {"key", text_sql(dialect, shape.key, "t")},
+       {"never", time_never(dialect)},
+       {"table", shape.sql_table},
+       {"ids", in_ids(dialect, id, "$1")},
+       {"unsent", unsent_sql(dialect, shape, "t")},
+       {"on_conflict", mysql ? "ON DUPLICATE KEY UPDATE status = VALUES(status), next_attempt_at = "
+                               "VALUES(next_attempt_at)"
+                             : "ON CONFLICT (resource, row_id) DO UPDATE SET status = "
+                               "excluded.status, next_attempt_at = excluded.next_attempt_at"},
+       {"id", id}});
+}
+
 Rule rule_of(Dialect dialect, const TableShape& shape, Action action) {
   const bool foreign = shape.foreign();
-  const std::string resource = "'" + shape.table + "'";
-  const std::string ids =
-      in_ids(dialect, foreign ? column_sql(dialect, shape.sequence, "") : std::string("id"), "$1");
-  const std::string trouble = "DELETE FROM drom_trouble WHERE resource = " + resource + " AND " +
-                              in_ids(dialect, "row_id", "$1");
-  const std::string reset = "UPDATE " + shape.sql_table +
-                            " SET status = 'due', attempts = 0, next_attempt_at = NULL WHERE " +
-                            ids + " AND status IN ";
+  const std::string id = foreign ? column_sql(dialect, shape.sequence, "") : std::string("id");
+  const auto trouble = [&](const std::string& also) {
+    return delete_by_ids(dialect, "drom_trouble", "row_id",
+                         "resource = '" + shape.table + "'" + also);
+  };
+  const auto change = [&](const std::string& changes, const std::string& states) {
+    return update_by_ids(dialect, shape.sql_table, id, changes, "status IN " + states);
+  };
+  const std::string reset = "status = 'due', attempts = 0, next_attempt_at = NULL";
   switch (action) {
     case Action::retry:
       return {{"dead", "parked", "waiting"},
-              {foreign ? trouble : reset + "('due', 'dead', 'parked')"}};
+              {foreign ? trouble("") : change(reset, "('due', 'dead', 'parked')")}};
     case Action::unpark:
-      return {{"parked"}, {foreign ? trouble + " AND status = 'parked'" : reset + "('parked')"}};
+      return {{"parked"},
+              {foreign ? trouble(" AND status = 'parked'") : change(reset, "('parked')")}};
     case Action::discard: {
       Rule out{{"due", "waiting", "dead", "parked"}, {}};
-      out.statements.push_back("DELETE FROM " + shape.sql_table + " WHERE " + ids + " AND " +
-                               (foreign ? unsent_sql(dialect, shape, "") : "status <> 'sent'"));
+      out.statements.push_back(
+          delete_by_ids(dialect, shape.sql_table, id,
+                        foreign ? unsent_sql(dialect, shape, "") : "status <> 'sent'"));
       if (foreign)
         out.statements.push_back(make_statements(dialect, shape, SentPolicy::remove).end_trouble);
       return out;
     }
     case Action::park: {
       Rule out{{"due", "waiting", "dead"}, {}};
-      if (!foreign) {
-        out.statements.push_back(
-            "UPDATE " + shape.sql_table + " SET status = 'parked', next_attempt_at = " +
-            time_never(dialect) + " WHERE " + ids + " AND status IN ('due', 'dead')");
-        return out;
-      }
-      const std::string key = shape.key ? column_sql(dialect, shape.key, "t") : "NULL";
       out.statements.push_back(
-          "INSERT INTO drom_trouble (resource, row_id, key, status, next_attempt_at) SELECT " +
-          resource + ", " + column_sql(dialect, shape.sequence, "t") + ", " +
-          (dialect == Dialect::postgres ? key + "::text" : "CAST(" + key + " AS TEXT)") +
-          ", 'parked', " + time_never(dialect) + " FROM " + shape.sql_table + " AS t WHERE " +
-          in_ids(dialect, column_sql(dialect, shape.sequence, "t"), "$1") + " AND " +
-          unsent_sql(dialect, shape, "t") +
-          " ON CONFLICT (resource, row_id) DO UPDATE SET status = excluded.status, "
-          "next_attempt_at = excluded.next_attempt_at");
+          foreign ? park_statement(dialect, shape)
+                  : change("status = 'parked', next_attempt_at = " + time_never(dialect),
+                           "('due', 'dead')"));
       return out;
     }
   }
@@ -209,12 +220,14 @@ async<Result<Chunk>> next_chunk(sql::Database& database, TableShape shape, Selec
 
 async<Result<int64_t>> apply(sql::Database& database, std::vector<std::string> statements,
                              std::vector<int64_t> ids) {
+  const auto rows_max = static_cast<int64_t>(ids.size());
   std::vector<sql::Command> commands;
   for (std::string& text : statements)
     commands.push_back({std::move(text), {id_list(database.dialect(), ids)}});
   Result<std::vector<sql::Rows>> done = co_await database.execute_all(std::move(commands));
   if (!done) co_return std::move(done.error());
-  co_return done->front().affected;
+  // MySQL counts two for a row that is written over.
+  co_return std::min<int64_t>(done->front().affected, rows_max);
 }
 
 // Of the ids given: those that are not there or in a state that does not allow the action.
@@ -359,8 +372,7 @@ async<Result<int64_t>> purge(sql::Database& database, Clock& clock, TableShape s
     still = sent ? "NOT " + unsent_sql(dialect, shape, "")
                  : id + " IN (SELECT x.row_id FROM drom_trouble AS x WHERE x.resource = '" +
                        shape.table + "' AND x.status = 'dead')";
-  statements.push_back("DELETE FROM " + shape.sql_table + " WHERE " + in_ids(dialect, id, "$1") +
-                       " AND " + still);
+  statements.push_back(delete_by_ids(dialect, shape.sql_table, id, still));
   if (shape.foreign())
     statements.push_back(make_statements(dialect, shape, SentPolicy::remove).end_trouble);
   int64_t total = 0;

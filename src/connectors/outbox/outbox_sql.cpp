@@ -1,5 +1,6 @@
 #include "connectors/outbox/outbox_sql.hpp"
 
+#include "connectors/outbox/outbox_mysql.hpp"
 #include "machines/bucket_lease.hpp"
 
 namespace drom::outbox {
@@ -223,6 +224,7 @@ Result<std::string> default_table(std::string_view name) {
 }
 
 std::string outbox_ddl(Dialect dialect, std::string_view table) {
+  if (dialect == Dialect::mysql) return mysql_outbox_ddl(table);
   return fill(std::string(dialect == Dialect::postgres ? kPostgresDdl : kSqliteDdl),
               {{"table", std::string(table)},
                {"index", index_name(table)},
@@ -232,6 +234,7 @@ std::string outbox_ddl(Dialect dialect, std::string_view table) {
 }
 
 std::string lease_ddl(Dialect dialect) {
+  if (dialect == Dialect::mysql) return mysql_lease_ddl();
   return std::string(dialect == Dialect::postgres ? kPostgresLease : kSqliteLease);
 }
 
@@ -251,17 +254,40 @@ std::string id_list(Dialect dialect, const std::vector<int64_t>& ids) {
 std::string in_ids(Dialect dialect, std::string_view column, std::string_view parameter) {
   const std::string c(column), p(parameter);
   if (dialect == Dialect::postgres) return "(" + c + " = ANY(" + p + "::text::bigint[]))";
+  if (dialect == Dialect::mysql)
+    return "(" + c + " IN (SELECT j.x FROM JSON_TABLE(" + p +
+           ", '$[*]' COLUMNS (x bigint PATH '$')) AS j))";
   return "(" + c + " IN (SELECT value FROM json_each(" + p + ")))";
 }
 
 std::string in_texts(Dialect dialect, std::string_view parameter) {
+  if (dialect == Dialect::mysql)
+    return "(SELECT j.x COLLATE utf8mb4_bin FROM JSON_TABLE(" + std::string(parameter) +
+           ", '$[*]' COLUMNS (x varchar(512) CHARACTER SET utf8mb4 PATH '$')) AS j)";
   return dialect == Dialect::postgres
              ? "(SELECT x FROM jsonb_array_elements_text(" + std::string(parameter) +
                    "::text::jsonb) AS x)"
              : "(SELECT value FROM json_each(" + std::string(parameter) + "))";
 }
 
+std::string delete_by_ids(Dialect dialect, const std::string& table, std::string_view id,
+                          const std::string& condition) {
+  if (dialect == Dialect::mysql)
+    return "DELETE " + table + " FROM " + mysql_listed(table, id) + " WHERE " + condition;
+  return "DELETE FROM " + table + " WHERE " + in_ids(dialect, id, "$1") + " AND " + condition;
+}
+
+std::string update_by_ids(Dialect dialect, const std::string& table, std::string_view id,
+                          const std::string& changes, const std::string& condition) {
+  if (dialect == Dialect::mysql)
+    return "UPDATE " + mysql_listed(table, id) + " SET " + changes + " WHERE " + condition;
+  return "UPDATE " + table + " SET " + changes + " WHERE " + in_ids(dialect, id, "$1") + " AND " +
+         condition;
+}
+
 std::string time_after(Dialect dialect, std::string_view parameter) {
+  if (dialect == Dialect::mysql)
+    return "(utc_timestamp(3) + INTERVAL (" + std::string(parameter) + " * 1000) MICROSECOND)";
   if (dialect == Dialect::postgres)
     return "(now() + " + std::string(parameter) + "::float8 * interval '1 millisecond')";
   return "strftime('%Y-%m-%dT%H:%M:%fZ', 'now', (" + std::string(parameter) +
@@ -269,6 +295,7 @@ std::string time_after(Dialect dialect, std::string_view parameter) {
 }
 
 std::string time_never(Dialect dialect) {
+  if (dialect == Dialect::mysql) return "'9999-12-31 23:59:59.999'";
   return dialect == Dialect::postgres ? "'infinity'::timestamptz" : "'9999-12-31T23:59:59.999Z'";
 }
 
@@ -284,6 +311,7 @@ std::string failed_marks_table(Dialect dialect) {
 }
 
 std::string time_now(Dialect dialect) {
+  if (dialect == Dialect::mysql) return "utc_timestamp(3)";
   return dialect == Dialect::postgres ? "now()" : "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')";
 }
 
@@ -291,10 +319,12 @@ std::string time_now(Dialect dialect) {
 std::string is_past(Dialect dialect, std::string_view column) {
   const std::string c(column);
   if (dialect == Dialect::postgres) return "(" + c + " <= now())";
+  if (dialect == Dialect::mysql) return "(" + c + " <= utc_timestamp(3))";
   return "(julianday(" + c + ") <= julianday('now'))";
 }
 
 Statements make_statements(Dialect dialect, const std::string& table, SentPolicy sent) {
+  if (dialect == Dialect::mysql) return make_mysql_statements(own_shape(table), sent);
   const bool postgres = dialect == Dialect::postgres;
   const std::string text = text_cast(dialect);
   Statements out;

@@ -1,4 +1,4 @@
-// The SQL of an outbox in both dialects, in one place: the public table contract (DDL), and the
+// The SQL of an outbox in all dialects, in one place: the public table contract (DDL), and the
 // statements of producer, relay and admin. Table names are checked before they get into a text;
 // values are always bound. Pure; any thread.
 #pragma once
@@ -47,6 +47,9 @@ struct Statements {
   std::string heartbeat;
   std::string renew;  // returns bucket, token
   std::string claim;  // and $4 limit, $5 force (1: although not expired); returns bucket, token
+  // Where statements that write return nothing: $1, $2; after the others, bucket, token of both.
+  std::string held;
+  std::string seed;          // $1; goes before claim; "" where claim makes the rows that it needs
   std::string count_relays;  // $1
   std::string forget_relays;
   std::string give_back;      // $1, $2, $3 buckets
@@ -77,7 +80,7 @@ enum RowColumn : size_t {
   kColCreatedAt,
 };
 
-// Lists as one bound parameter: JSON for SQLite, an array literal for PostgreSQL.
+// Lists as one bound parameter: an array literal for PostgreSQL, JSON for the others.
 std::string id_list(sql::Dialect dialect, const std::vector<int64_t>& ids);
 // Replaces every {word} that `pairs` names.
 std::string fill(std::string text,
@@ -85,6 +88,12 @@ std::string fill(std::string text,
 // Pieces of SQL that differ; admin statements use them too.
 std::string in_ids(sql::Dialect dialect, std::string_view column, std::string_view parameter);
 std::string in_texts(sql::Dialect dialect, std::string_view parameter);
+// A DELETE or UPDATE of the rows whose `id` is in the list $1, found by their ids also where IN
+// would walk over the whole table; `condition` names columns without an alias.
+std::string delete_by_ids(sql::Dialect dialect, const std::string& table, std::string_view id,
+                          const std::string& condition);
+std::string update_by_ids(sql::Dialect dialect, const std::string& table, std::string_view id,
+                          const std::string& changes, const std::string& condition);
 std::string time_now(sql::Dialect dialect);
 // `parameter` in milliseconds from now; null when it is null.
 std::string time_after(sql::Dialect dialect, std::string_view parameter);

@@ -76,17 +76,39 @@ class Verifier {
       std::erase(name, '"');
       params = {name};
     }
+    if (dialect == Dialect::mysql) {
+      text =
+          "SELECT index_name, NULL, column_name FROM information_schema.statistics WHERE "
+          "table_schema = coalesce($1, database()) AND table_name = $2 AND seq_in_index = 1";
+      const size_t dot = shape_.table.find('.');
+      params = {dot == std::string::npos ? Value() : Value(shape_.table.substr(0, dot)),
+                dot == std::string::npos ? shape_.table : shape_.table.substr(dot + 1)};
+    }
     Result<sql::Rows> rows = co_await ask(std::move(text), std::move(params));
     if (!rows) co_return std::move(rows.error());
     bool ordered = false, due = false, waiting = shape_.foreign();
+    const Column& mark = shape_.sent ? shape_.sent : shape_.status;
+    const std::string marked_by = shape_.foreign() ? mark.name : "status";
     for (const List& row : rows->rows) {
-      const bool leads = row[2].to_text() == column;
+      const std::string first = row[2].to_text();
+      const bool leads = first == column;
       ordered = ordered || leads;
       due = due || (leads && !row[1].is_null());
+      // There are no partial indexes; one by the mark serves.
+      if (dialect == Dialect::mysql) {
+        due = due || first == marked_by;
+        waiting = waiting || first == "waiting_key";
+      }
       waiting = waiting || (row[2].to_text() == "key" && !row[1].is_null());
     }
     report_indexes(column, ordered, due, waiting);
     co_return Result<void>();
+  }
+
+  std::string create_index(const std::string& columns) const {
+    const bool named = database_.dialect() == Dialect::mysql;  // must have a name there
+    return std::string("CREATE INDEX ") + (named ? "drom_due " : "") + "ON " + shape_.sql_table +
+           " " + columns + ";";
   }
 
   void report_indexes(const std::string& column, bool ordered, bool due, bool waiting) {
@@ -97,11 +119,15 @@ class Verifier {
           "`drom outbox init --apply` creates it");
     } else if (!ordered) {
       add(Level::error, "indexes", "no index starts with column " + column,
-          "CREATE INDEX ON " + shape_.sql_table + " (" + quoted(dialect, column) + ");");
+          create_index("(" + quoted(dialect, column) + ")"));
     } else if (!due && shape_.marks() && sent_ == SentPolicy::mark) {
       add(Level::warning, "indexes", "every read walks over the rows that have been sent",
-          "CREATE INDEX ON " + shape_.sql_table + " (" + quoted(dialect, column) + ") WHERE " +
-              unsent_sql(dialect, shape_, "") + ";");
+          dialect == Dialect::mysql
+              ? create_index("(" +
+                             quoted(dialect, (shape_.sent ? shape_.sent : shape_.status).name) +
+                             ", " + quoted(dialect, column) + ")")
+              : create_index("(" + quoted(dialect, column) + ") WHERE " +
+                             unsent_sql(dialect, shape_, "")));
     } else {
       add(Level::ok, "indexes", "due rows are found by an index");
     }

@@ -22,12 +22,6 @@ std::string own_view(Dialect dialect, const TableShape& shape, const std::string
                {"where", where}});
 }
 
-std::string text_of(Dialect dialect, const Column& column) {
-  if (!column) return "NULL";
-  const std::string name = column_sql(dialect, column, "t");
-  return dialect == Dialect::postgres ? name + "::text" : "CAST(" + name + " AS TEXT)";
-}
-
 // A column as a time that can be compared and shown; null for what holds none.
 std::string instant(Dialect dialect, const Column& column) {
   const bool postgres = dialect == Dialect::postgres;
@@ -36,13 +30,15 @@ std::string instant(Dialect dialect, const Column& column) {
   const std::string name = column_sql(dialect, column, "t");
   switch (column.kind) {
     case ColumnKind::instant: return name;
-    case ColumnKind::local_time: return "(" + name + " AT TIME ZONE 'UTC')";
+    case ColumnKind::local_time:
+      return dialect == Dialect::mysql ? name : "(" + name + " AT TIME ZONE 'UTC')";
     case ColumnKind::integer:
+      if (dialect == Dialect::mysql) return "from_unixtime(" + name + " / 1000.0)";
       return postgres ? "to_timestamp(" + name + " / 1000.0)"
                       : "strftime('%Y-%m-%dT%H:%M:%fZ', " + name + " / 1000.0, 'unixepoch')";
     case ColumnKind::boolean:
     case ColumnKind::bytes: return none;
-    case ColumnKind::unknown: return postgres ? none : name;
+    case ColumnKind::unknown: return dialect == Dialect::sqlite ? name : none;
   }
   return none;
 }
@@ -50,7 +46,7 @@ std::string instant(Dialect dialect, const Column& column) {
 std::string foreign_state(Dialect dialect, const TableShape& shape) {
   std::string out = "CASE WHEN NOT " + unsent_sql(dialect, shape, "t") + " THEN ";
   if (shape.status && !shape.due_values.empty()) {
-    const std::string status = text_of(dialect, shape.status);
+    const std::string status = text_sql(dialect, shape.status, "t");
     out += "CASE WHEN " + status + " = '" + shape.sent_value + "' THEN 'sent' ELSE coalesce(" +
            status + ", 'null') END";
   } else {
@@ -67,21 +63,22 @@ std::string foreign_state(Dialect dialect, const TableShape& shape) {
 std::string foreign_view(Dialect dialect, const TableShape& shape, const std::string& where) {
   const bool bytes = shape.payload.kind == ColumnKind::bytes;
   return fill(
-      R"((SELECT {id} AS id, {event_id} AS event_id, {key} AS key, {type} AS type, {state} AS state,
+      R"((SELECT {id} AS id, {event_id} AS event_id, {key} AS {key_name}, {type} AS type, {state} AS state,
   coalesce(x.attempts, 0) AS attempts, {created} AS created_at, {available} AS available_at,
   x.next_attempt_at, {sent} AS sent_at, x.last_error, {bucket} AS bucket, {headers} AS headers,
   {payload} AS payload, {payload_bytes} AS payload_bytes
 FROM {table} AS t LEFT JOIN drom_trouble AS x ON x.resource = '{resource}' AND x.row_id = {id}{where}))",
-      {{"event_id", text_of(dialect, shape.event_id ? shape.event_id : shape.sequence)},
-       {"key", text_of(dialect, shape.key)},
-       {"type", text_of(dialect, shape.type)},
+      {{"event_id", text_sql(dialect, shape.event_id ? shape.event_id : shape.sequence, "t")},
+       {"key_name", quoted(dialect, "key")},
+       {"key", text_sql(dialect, shape.key, "t")},
+       {"type", text_sql(dialect, shape.type, "t")},
        {"state", foreign_state(dialect, shape)},
        {"created", instant(dialect, shape.created)},
        {"available", instant(dialect, shape.available)},
        {"sent", instant(dialect, shape.sent)},
        {"bucket", bucket_sql(dialect, shape, "t")},
-       {"headers", text_of(dialect, shape.headers)},
-       {"payload", bytes ? "NULL" : text_of(dialect, shape.payload)},
+       {"headers", text_sql(dialect, shape.headers, "t")},
+       {"payload", bytes ? "NULL" : text_sql(dialect, shape.payload, "t")},
        {"payload_bytes", bytes ? column_sql(dialect, shape.payload, "t") : "NULL"},
        {"table", shape.sql_table},
        {"resource", shape.table},
@@ -103,6 +100,8 @@ std::string unsent_view_sql(Dialect dialect, const TableShape& shape) {
 std::string age_ms(Dialect dialect, std::string_view column) {
   const std::string c(column);
   if (dialect == Dialect::postgres) return "(extract(epoch FROM now() - " + c + ") * 1000)::bigint";
+  if (dialect == Dialect::mysql)
+    return "(timestampdiff(MICROSECOND, " + c + ", utc_timestamp(3)) DIV 1000)";
   return "CAST((julianday('now') - julianday(" + c + ")) * 86400000 AS INTEGER)";
 }
 

@@ -15,23 +15,28 @@ using sql::Dialect;
 struct OwnColumn {
   std::string_view name;
   std::string_view postgres;
-  std::string_view sqlite;  // empty: SQLite cannot add it to a table that exists
+  std::string_view sqlite;  // empty: cannot be added to a table that exists
+  std::string_view mysql;
 };
 constexpr OwnColumn kOwnColumns[] = {
-    {"id", "bigserial PRIMARY KEY", ""},
-    {"event_id", "text NOT NULL DEFAULT gen_random_uuid()::text", ""},
-    {"key", "text", "TEXT"},
-    {"type", "text", "TEXT"},
-    {"payload", "text", "TEXT"},
-    {"payload_bytes", "bytea", "BLOB"},
-    {"headers", "text", "TEXT"},
-    {"created_at", "timestamptz NOT NULL DEFAULT now()", ""},
-    {"available_at", "timestamptz", "TEXT"},
-    {"status", "text NOT NULL DEFAULT 'due'", "TEXT NOT NULL DEFAULT 'due'"},
-    {"attempts", "integer NOT NULL DEFAULT 0", "INTEGER NOT NULL DEFAULT 0"},
-    {"next_attempt_at", "timestamptz", "TEXT"},
-    {"last_error", "text", "TEXT"},
-    {"sent_at", "timestamptz", "TEXT"},
+    {"id", "bigserial PRIMARY KEY", "", "bigint NOT NULL AUTO_INCREMENT PRIMARY KEY"},
+    {"event_id", "text NOT NULL DEFAULT gen_random_uuid()::text", "",
+     "varchar(255) NOT NULL DEFAULT (uuid())"},
+    {"key", "text", "TEXT", "varchar(512)"},
+    {"type", "text", "TEXT", "varchar(255)"},
+    {"payload", "text", "TEXT", "longtext"},
+    {"payload_bytes", "bytea", "BLOB", "longblob"},
+    {"headers", "text", "TEXT", "longtext"},
+    {"created_at", "timestamptz NOT NULL DEFAULT now()", "",
+     "timestamp(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3)"},
+    {"available_at", "timestamptz", "TEXT", "timestamp(3) NULL DEFAULT NULL"},
+    {"status", "text NOT NULL DEFAULT 'due'", "TEXT NOT NULL DEFAULT 'due'",
+     "varchar(8) NOT NULL DEFAULT 'due'"},
+    {"attempts", "integer NOT NULL DEFAULT 0", "INTEGER NOT NULL DEFAULT 0",
+     "int NOT NULL DEFAULT 0"},
+    {"next_attempt_at", "timestamptz", "TEXT", "datetime(3)"},
+    {"last_error", "text", "TEXT", "text"},
+    {"sent_at", "timestamptz", "TEXT", "datetime(3)"},
 };
 
 ColumnKind postgres_kind(std::string_view type) {
@@ -53,6 +58,27 @@ ColumnKind sqlite_kind(std::string type) {
   if (type.starts_with("bool")) return ColumnKind::boolean;
   if (type.starts_with("blob")) return ColumnKind::bytes;
   if (type.starts_with("date") || type.starts_with("timestamp")) return ColumnKind::instant;
+  return ColumnKind::unknown;
+}
+
+// By the whole type, like "tinyint(1)" or "int(10) unsigned".
+ColumnKind mysql_kind(std::string_view type) {
+  if (type == "tinyint(1)" || type == "bit(1)") return ColumnKind::boolean;
+  for (const std::string_view name : {"tinyint", "smallint", "mediumint", "int", "bigint"})
+    if (type.starts_with(name)) return ColumnKind::integer;
+  if (type.starts_with("binary") || type.starts_with("varbinary") || type.ends_with("blob"))
+    return ColumnKind::bytes;
+  if (type.starts_with("timestamp")) return ColumnKind::instant;
+  if (type.starts_with("datetime")) return ColumnKind::local_time;
+  return ColumnKind::unknown;
+}
+
+ColumnKind kind_of(Dialect dialect, const std::string& type) {
+  switch (dialect) {
+    case Dialect::postgres: return postgres_kind(type);
+    case Dialect::mysql: return mysql_kind(type);
+    case Dialect::sqlite: return sqlite_kind(type);
+  }
   return ColumnKind::unknown;
 }
 
@@ -80,7 +106,8 @@ class Resolver {
  public:
   Resolver(Dialect dialect, const CatalogTable& table) : dialect_(dialect), table_(table) {}
 
-  void take(Column& column, std::string_view postgres_type, std::string_view sqlite_type) {
+  void take(Column& column, std::string_view postgres_type, std::string_view sqlite_type,
+            std::string_view mysql_type) {
     if (!column) return;
     const CatalogColumn* found = find(table_, column.name);
     if (found) {
@@ -94,7 +121,9 @@ class Resolver {
     }
     missing_ += (missing_.empty() ? "" : ", ") + column.name;
     ddl_ += alter(dialect_, table_, column.name,
-                  dialect_ == Dialect::postgres ? postgres_type : sqlite_type) +
+                  dialect_ == Dialect::postgres ? postgres_type
+                  : dialect_ == Dialect::mysql  ? mysql_type
+                                                : sqlite_type) +
             " ";
   }
 
@@ -135,6 +164,8 @@ class Resolver {
     if (dialect_ == Dialect::postgres)
       return alter(dialect_, table_, name, "bigserial") + " CREATE INDEX ON " + table_.sql_name +
              " (" + quoted(dialect_, name) + ");";
+    if (dialect_ == Dialect::mysql)
+      return alter(dialect_, table_, name, "bigint NOT NULL AUTO_INCREMENT UNIQUE");
     return "create the table anew with " + quoted(dialect_, name) +
            " INTEGER PRIMARY KEY AUTOINCREMENT";
   }
@@ -149,7 +180,9 @@ Result<TableShape> resolve_own(Dialect dialect, TableShape shape, const CatalogT
   bool addable = true;
   for (const OwnColumn& column : kOwnColumns) {
     if (find(table, column.name)) continue;
-    const std::string_view type = dialect == Dialect::postgres ? column.postgres : column.sqlite;
+    const std::string_view type = dialect == Dialect::postgres ? column.postgres
+                                  : dialect == Dialect::mysql  ? column.mysql
+                                                               : column.sqlite;
     missing += (missing.empty() ? "" : ", ") + std::string(column.name);
     addable = addable && !type.empty();
     ddl += (ddl.empty() ? "" : " ") + alter(dialect, table, column.name, type);
@@ -167,8 +200,8 @@ Error no_table(const std::string& table) {
 }
 
 bool tells_of_schema(const Error& failure) {
-  return failure.type == "42703" || failure.type == "42P01" ||
-         failure.what.find("no such column") != std::string::npos ||
+  return failure.type == "42703" || failure.type == "42P01" || failure.type == "42S22" ||
+         failure.type == "42S02" || failure.what.find("no such column") != std::string::npos ||
          failure.what.find("no such table") != std::string::npos;
 }
 
@@ -259,6 +292,14 @@ async<Result<CatalogTable>> read_catalog(sql::Database& database, std::string ta
         "a.attrelid = coalesce(to_regclass($1::text), to_regclass($2::text)) AND a.attnum > 0 AND "
         "NOT a.attisdropped ORDER BY a.attnum";
     params = {exact, table};
+  } else if (dialect == Dialect::mysql) {
+    std::erase(name, '`');
+    std::erase(schema, '`');
+    text =
+        "SELECT table_name, column_name, column_type, coalesce(generation_expression, '') <> '' "
+        "FROM information_schema.columns WHERE table_schema = coalesce($1, database()) AND "
+        "table_name = $2 ORDER BY ordinal_position";
+    params = {dot == std::string::npos ? Value() : Value(schema), name};
   } else {
     std::erase(name, '"');
     text =
@@ -269,13 +310,15 @@ async<Result<CatalogTable>> read_catalog(sql::Database& database, std::string ta
   Result<sql::Rows> rows = co_await database.execute(std::move(text), std::move(params));
   if (!rows) co_return std::move(rows.error());
   for (const List& row : rows->rows) {
-    if (out.sql_name.empty())
+    if (out.sql_name.empty()) {
       out.sql_name = dialect == Dialect::postgres ? row[0].to_text() : quoted(dialect, name);
+      if (dialect == Dialect::mysql && dot != std::string::npos)
+        out.sql_name = quoted(dialect, schema) + "." + out.sql_name;
+    }
     CatalogColumn column;
     column.name = row[1].to_text();
     column.type = row[2].to_text();
-    column.kind =
-        dialect == Dialect::postgres ? postgres_kind(column.type) : sqlite_kind(column.type);
+    column.kind = kind_of(dialect, column.type);
     column.generated = row[3] == Value(true) || row[3] == Value(1);
     out.columns.push_back(std::move(column));
   }
@@ -290,18 +333,20 @@ Result<TableShape> resolve(Dialect dialect, TableShape shape, const CatalogTable
   if (table.sql_name.empty()) return no_table(shape.table);
   shape.sql_table = table.sql_name;
   Resolver resolver(dialect, table);
-  resolver.take(shape.event_id, "text", "TEXT");
-  resolver.take(shape.key, "text", "TEXT");
-  resolver.take(shape.type, "text", "TEXT");
-  resolver.take(shape.payload, "text", "TEXT");
-  resolver.take(shape.headers, "text", "TEXT");
-  resolver.take(shape.created, "timestamptz NOT NULL DEFAULT now()", "TEXT");
-  resolver.take(shape.available, "timestamptz", "TEXT");
-  resolver.take(shape.sent, "timestamptz", "TEXT");
+  resolver.take(shape.event_id, "text", "TEXT", "varchar(255)");
+  resolver.take(shape.key, "text", "TEXT", "varchar(255)");
+  resolver.take(shape.type, "text", "TEXT", "varchar(255)");
+  resolver.take(shape.payload, "text", "TEXT", "longtext");
+  resolver.take(shape.headers, "text", "TEXT", "longtext");
+  resolver.take(shape.created, "timestamptz NOT NULL DEFAULT now()", "TEXT",
+                "timestamp(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3)");
+  resolver.take(shape.available, "timestamptz", "TEXT", "timestamp(3) NULL DEFAULT NULL");
+  resolver.take(shape.sent, "timestamptz", "TEXT", "datetime(3)");
   const std::string due = shape.due_values.empty() ? "due" : shape.due_values.front();
   resolver.take(shape.status, "text NOT NULL DEFAULT '" + due + "'",
-                "TEXT NOT NULL DEFAULT '" + due + "'");
-  for (Column& column : shape.extras) resolver.take(column, "text", "TEXT");
+                "TEXT NOT NULL DEFAULT '" + due + "'",
+                "varchar(20) NOT NULL DEFAULT '" + due + "'");
+  for (Column& column : shape.extras) resolver.take(column, "text", "TEXT", "longtext");
   if (std::optional<Error> error = resolver.error()) return std::move(*error);
   if (std::optional<Error> error = resolver.take_sequence(shape)) return std::move(*error);
   if (shape.status.kind == ColumnKind::integer || shape.status.kind == ColumnKind::boolean) {
@@ -321,12 +366,18 @@ std::string archive_ddl(Dialect dialect, const CatalogTable& table) {
   std::string out = "CREATE TABLE IF NOT EXISTS " + archive_table(table.sql_name) + " (";
   for (const CatalogColumn& column : table.columns) {
     if (column.generated) continue;
-    out += "\n  " + quoted(dialect, column.name) + " " + column.type + ",";
+    out += "\n  " + quoted(dialect, column.name) + " " + column.type +
+           (dialect == Dialect::mysql ? " NULL," : ",");  // else its first timestamp fills itself
   }
   out += "\n  drom_archived_at ";
-  out += dialect == Dialect::postgres ? "timestamptz NOT NULL DEFAULT now()"
-                                      : "TEXT NOT NULL DEFAULT (" + time_now(dialect) + ")";
-  return out + "\n);\n";
+  switch (dialect) {
+    case Dialect::postgres: out += "timestamptz NOT NULL DEFAULT now()"; break;
+    case Dialect::mysql: out += "timestamp(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3)"; break;
+    case Dialect::sqlite: out += "TEXT NOT NULL DEFAULT (" + time_now(dialect) + ")"; break;
+  }
+  return out + (dialect == Dialect::mysql
+                    ? "\n) ENGINE=InnoDB CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;\n"
+                    : "\n);\n");
 }
 
 async<Result<TableShape>> prepare_shape(sql::Database& database, TableShape shape, SentPolicy sent,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "connectors/outbox/outbox_mysql.hpp"
 #include "connectors/outbox/outbox_sql.hpp"
 
 namespace drom::outbox {
@@ -21,6 +22,21 @@ std::string literal(const Column& column, const std::string& value) {
   return "'" + value + "'";
 }
 
+// What a sent row holds in `column`; the column itself where being sent changes nothing.
+std::string sent_value(Dialect dialect, const TableShape& shape, const std::string& column,
+                       std::string_view alias) {
+  if (!shape.foreign()) {
+    if (column == "status") return "'sent'";
+    if (column == "sent_at") return time_now(dialect);
+    if (column == "next_attempt_at") return "NULL";
+  } else if (shape.sent && column == shape.sent.name) {
+    return now_for(dialect, shape.sent);
+  } else if (shape.status && column == shape.status.name) {
+    return literal(shape.status, shape.sent_value);
+  }
+  return prefix(alias) + quoted(dialect, column);
+}
+
 }  // namespace
 
 TableShape own_shape(std::string table) {
@@ -30,13 +46,14 @@ TableShape own_shape(std::string table) {
   return out;
 }
 
-std::string quoted(Dialect, std::string_view name) {
-  std::string out = "\"";
+std::string quoted(Dialect dialect, std::string_view name) {
+  const char quote = dialect == Dialect::mysql ? '`' : '"';
+  std::string out(1, quote);
   for (const char c : name) {
-    if (c == '"') out += '"';
+    if (c == quote) out += quote;
     out += c;
   }
-  return out + "\"";
+  return out + quote;
 }
 
 Result<std::string> checked_column(std::string_view option, const std::string& name) {
@@ -55,10 +72,20 @@ std::string column_sql(Dialect dialect, const Column& column, std::string_view a
   return prefix(alias) + quoted(dialect, column.name);
 }
 
+std::string text_sql(Dialect dialect, const Column& column, std::string_view alias) {
+  if (!column) return "NULL";
+  const std::string name = column_sql(dialect, column, alias);
+  if (dialect == Dialect::postgres) return name + "::text";
+  if (dialect == Dialect::sqlite) return "CAST(" + name + " AS TEXT)";
+  if (column.kind == ColumnKind::bytes) return "lower(hex(" + name + "))";  // BINARY(16) ids
+  return "(CONVERT(" + name + " USING utf8mb4) COLLATE utf8mb4_bin)";
+}
+
 std::string now_for(Dialect dialect, const Column& column) {
   switch (column.kind) {
     case ColumnKind::boolean: return dialect == Dialect::postgres ? "true" : "1";
     case ColumnKind::integer:
+      if (dialect == Dialect::mysql) return "CAST(unix_timestamp(now(3)) * 1000 AS SIGNED)";
       return dialect == Dialect::postgres
                  ? "(extract(epoch FROM now()) * 1000)::bigint"
                  : "CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)";
@@ -98,6 +125,25 @@ std::string unsent_sql(Dialect dialect, const TableShape& shape, std::string_vie
   return out + ")";
 }
 
+std::string sent_changes(Dialect dialect, const TableShape& shape, std::string_view alias) {
+  std::string out;
+  for (const Column& column : {shape.sent, shape.status})
+    if (column)
+      out += (out.empty() ? "" : ", ") + column_sql(dialect, column, alias) + " = " +
+             sent_value(dialect, shape, column.name, alias);
+  return out;
+}
+
+std::pair<std::string, std::string> archive_insert(Dialect dialect, const TableShape& shape,
+                                                   std::string_view alias) {
+  std::string names, values;
+  for (const std::string& column : shape.all_columns) {
+    names += (names.empty() ? "" : ", ") + quoted(dialect, column);
+    values += (values.empty() ? "" : ", ") + sent_value(dialect, shape, column, alias);
+  }
+  return {"INSERT INTO " + archive_table(shape.sql_table) + " (" + names + ")", values};
+}
+
 std::string bucket_sql(Dialect dialect, const TableShape& shape, std::string_view alias) {
   if (!shape.foreign()) return prefix(alias) + "bucket";
   const std::string id = column_sql(dialect, shape.sequence, alias);
@@ -107,6 +153,7 @@ std::string bucket_sql(Dialect dialect, const TableShape& shape, std::string_vie
     return "(CASE WHEN coalesce(" + key + ", '') = '' THEN (" + id +
            "::bigint & 63)::integer ELSE hashtext(" + key + ") & 63 END)";
   }
+  if (dialect == Dialect::mysql) return mysql_bucket(text_sql(dialect, shape.key, alias), id);
   if (!shape.key) return "(" + id + " & 63)";
   const std::string key = "CAST(" + column_sql(dialect, shape.key, alias) + " AS TEXT)";
   return "(CASE WHEN coalesce(" + key + ", '') = '' THEN " + id + " & 63 ELSE (unicode(" + key +

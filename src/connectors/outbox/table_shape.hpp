@@ -6,6 +6,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "drom/base/error.hpp"
@@ -76,11 +77,18 @@ Result<std::string> checked_column(std::string_view option, const std::string& n
 
 // SQL over the alias `t` (or none), for tables of any shape.
 std::string column_sql(sql::Dialect dialect, const Column& column, std::string_view alias);
+// The column as a text that compares byte by byte; NULL when there is no such column.
+std::string text_sql(sql::Dialect dialect, const Column& column, std::string_view alias);
 // True for rows that have not been sent yet; our own table has `status`.
 std::string unsent_sql(sql::Dialect dialect, const TableShape& shape, std::string_view alias);
 std::string bucket_sql(sql::Dialect dialect, const TableShape& shape, std::string_view alias);
 // `column <= now`, by its kind.
 std::string past_sql(sql::Dialect dialect, const Column& column, std::string_view alias);
+// What marks a row as sent, as SET takes it; foreign tables only.
+std::string sent_changes(sql::Dialect dialect, const TableShape& shape, std::string_view alias);
+// "INSERT INTO TABLE_archive (columns)" and the values of a row that has been sent now.
+std::pair<std::string, std::string> archive_insert(sql::Dialect dialect, const TableShape& shape,
+                                                   std::string_view alias);
 // Now, as a value for the column.
 std::string now_for(sql::Dialect dialect, const Column& column);
 

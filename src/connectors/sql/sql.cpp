@@ -222,6 +222,7 @@ Result<std::unique_ptr<Endpoint>> make_sql(const Config& config, BuildContext& c
   sqlc::SqlTextOptions how;
   how.named = config.flag("allowNamedParameters");
   how.placeholder = config.text("placeholder").front();
+  how.backslash_escapes = (*database)->dialect() == sql::Dialect::mysql;
   TextReader reader(config, how);
   SqlOptions options;
   std::optional<SqlText> query = reader.parse(*text, "query");

@@ -241,7 +241,7 @@ TEST_P(SqlComponent, TheStatementMayStandInAFile) {
   EXPECT_EQ(out.message.body, Value(2));
 }
 
-INSTANTIATE_TEST_SUITE_P(Dialects, SqlComponent, ::testing::ValuesIn(testing::dialects()),
+INSTANTIATE_TEST_SUITE_P(Dialects, SqlComponent, ::testing::ValuesIn(testing::all_dialects()),
                          testing::dialect_name);
 
 }  // namespace

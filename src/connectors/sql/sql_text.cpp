@@ -58,11 +58,12 @@ class Parser {
   bool skip_quoted() {
     const char c = text_[at_];
     const std::string_view rest = text_.substr(at_);
-    if (c == '\'') {
-      const bool escapes = at_ > 0 && (text_[at_ - 1] == 'E' || text_[at_ - 1] == 'e') &&
-                           (at_ == 1 || !is_word(text_[at_ - 2]));
+    if (c == '\'' || (c == '"' && options_.backslash_escapes)) {
+      const bool escapes = options_.backslash_escapes ||
+                           (at_ > 0 && (text_[at_ - 1] == 'E' || text_[at_ - 1] == 'e') &&
+                            (at_ == 1 || !is_word(text_[at_ - 2])));
       size_t end = at_ + 1;
-      while (end < text_.size() && text_[end] != '\'') end += escapes && text_[end] == '\\' ? 2 : 1;
+      while (end < text_.size() && text_[end] != c) end += escapes && text_[end] == '\\' ? 2 : 1;
       copy_until(end + 1);
       return true;
     }

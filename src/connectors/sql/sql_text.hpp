@@ -31,6 +31,7 @@ struct SqlText {
 struct SqlTextOptions {
   bool named = true;  // allowNamedParameters
   char placeholder = '#';
+  bool backslash_escapes = false;  // MySQL: in every quoted text
 };
 
 // Errors are ErrorKind::config and name the place in the text.

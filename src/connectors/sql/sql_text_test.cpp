@@ -46,6 +46,14 @@ TEST(SqlText, LeavesQuotedTextsNamesAndCommentsAlone) {
     EXPECT_EQ(fixed(text), text);
 }
 
+TEST(SqlText, KnowsTheBackslashesOfMysql) {
+  SqlTextOptions options;
+  options.backslash_escapes = true;
+  for (const char* text : {"select 'it\\'s :#a' from t", "select \"a \\\" :#a\" from t"})
+    EXPECT_EQ(parse(text, options).fixed, text);
+  EXPECT_EQ(parse("select '\\\\', :#a", options).fixed, "select '\\\\', $1");
+}
+
 TEST(SqlText, ACastMayFollowAParameter) {
   EXPECT_EQ(fixed("select :#a::jsonb, :#in::text"), "select $1::jsonb, $2::text");
 }

@@ -57,7 +57,7 @@ Result<void> make_postgres_bean(const std::string& name, const Config& config,
   Result<std::shared_ptr<Database>> made =
       make_postgres_from(name, config.text("url"), std::move(keywords), config, context);
   if (!made) return made.error();
-  bind_database(name, std::move(*made), context);
+  bind_database(name, std::move(*made), config, context);
   return {};
 }
 
