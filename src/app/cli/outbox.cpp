@@ -142,8 +142,8 @@ int init(const OutboxOptions& options) {
       session->run(outbox::prepare_shape(session->database(), target->shape, target->sent, true));
   if (!shape) return complain(shape.error());
   if (target->log_mode) {
-    const Result<void> log = session->run(
-        outbox::prepare_log_tables(session->database(), target->shape.table, true));
+    const Result<void> log =
+        session->run(outbox::prepare_log_tables(session->database(), target->shape.table, true));
     if (!log) return complain(log.error());
   }
   std::printf("%s is ready\n", target->shape.table.c_str());

@@ -77,8 +77,9 @@ Value ms_or_null(const std::optional<milliseconds>& duration) {
 }
 
 void print_log(const outbox::LogStatus& log) {
-  std::printf("the log tables take %lld KB, delivered rows included; the states are of rows on hold\n",
-              static_cast<long long>((log.bytes + 1023) / 1024));
+  std::printf(
+      "the log tables take %lld KB, delivered rows included; the states are of rows on hold\n",
+      static_cast<long long>((log.bytes + 1023) / 1024));
   if (log.relay.empty())
     std::printf("no relay reads the log\n");
   else

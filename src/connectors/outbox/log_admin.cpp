@@ -44,10 +44,10 @@ async<Result<void>> prepare_log_tables(sql::Database& database, std::string tabl
   Result<sql::Rows> probe =
       co_await database.execute(make_log_statements(table).read_page, std::move(params));
   if (!probe && probe.error().kind == ErrorKind::rejected)
-    co_return Error(ErrorKind::config,
-                    "table " + log_table(table) +
-                        " is not a log that we can work with: " + probe.error().what,
-                    "`drom outbox init --mode log` prints the table definition");
+    co_return Error(
+        ErrorKind::config,
+        "table " + log_table(table) + " is not a log that we can work with: " + probe.error().what,
+        "`drom outbox init --mode log` prints the table definition");
   if (!probe) co_return std::move(probe.error());
   co_return Result<void>();
 }
@@ -62,9 +62,10 @@ async<Result<std::optional<LogStatus>>> log_status(sql::Database& database, std:
   std::vector<sql::Command> commands;
   commands.push_back({statements.last_mark, {}});
   commands.push_back({statements.sizes, {}});
-  commands.push_back({"SELECT owner FROM drom_lease WHERE resource = $1::text AND bucket = 0 AND "
-                      "owner <> '' AND expires_at > now()",
-                      {log_resource(table)}});
+  commands.push_back(
+      {"SELECT owner FROM drom_lease WHERE resource = $1::text AND bucket = 0 AND "
+       "owner <> '' AND expires_at > now()",
+       {log_resource(table)}});
   Result<std::vector<sql::Rows>> found = co_await database.execute_all(std::move(commands));
   if (!found) co_return std::move(found.error());
   LogStatus out;

@@ -2,6 +2,7 @@
 // claim mode for the rows that are held. One coroutine does what the machine asks of the database,
 // one listens for wake-ups, one takes what the relay behind has to offer; poll() and settle() only
 // exchange rows.
+#include <map>
 #include <set>
 
 #include "connectors/outbox/log_admin.hpp"
@@ -18,7 +19,7 @@ namespace {
 constexpr milliseconds kListen{5000};
 constexpr milliseconds kCloseLimit{5000};
 constexpr milliseconds kSampleEvery{10'000};  // the log is looked at for the metrics
-constexpr int kStuckLeases = 3;  // so many lease times without progress are too long
+constexpr int kStuckLeases = 3;               // so many lease times without progress are too long
 constexpr size_t kReadMin = 2000;
 // Tells our deliveries from those of the relay behind, which are row ids.
 constexpr uint64_t kFromLog = uint64_t{1} << 63;
@@ -57,6 +58,7 @@ class LogConsumer final : public Consumer {
       co_return opened;
     }
     stopped_ = closing_ = finished_ = database_down_ = false;
+    behind_out_.clear();
     stats_ = OutboxStats();
     progress_ = ProgressWatch(options_.policy.lease * kStuckLeases);
     maintain_at_ = s_.clock.steady();
@@ -74,10 +76,8 @@ class LogConsumer final : public Consumer {
   async<Result<Batch>> poll(size_t max) override {
     Batch batch;
     while (!stopped_ && batch.empty()) {
-      if (!from_behind_.empty()) {
-        batch = some_from_behind(max);
-        break;
-      }
+      batch = some_from_behind(max);
+      if (!batch.empty()) break;
       LogEffects effects = step(logs::Take{max});
       const bool asked = !effects.rows.empty();
       batch = hand_out(std::move(effects.rows));
@@ -95,7 +95,7 @@ class LogConsumer final : public Consumer {
       if (receipt.exchange.delivery & kFromLog)
         ours.rows.push_back(settled(receipt));
       else
-        others.push_back(std::move(receipt));
+        settle_behind(std::move(receipt), others);
     }
     if (!ours.rows.empty()) step(std::move(ours));
     if (others.empty()) co_return Result<void>();
@@ -318,17 +318,51 @@ class LogConsumer final : public Consumer {
     if (!done) s_.log.debug(options_.uri, done.error().message());
   }
 
+  // Of what the relay behind has handed out. The rest of a key waits until its first part has come
+  // back, because nothing may pass a row that fails.
   Batch some_from_behind(size_t max) {
     Batch out;
-    if (from_behind_.size() <= max) {
-      out = std::exchange(from_behind_, Batch());
-      behind_free_->ring();
-      return out;
+    Batch rest;
+    std::map<std::string, int> parts;
+    for (Exchange& exchange : from_behind_) {
+      const bool waits = out.size() >= max || behind_out_.contains(exchange.key);
+      if (!waits && !exchange.key.empty()) ++parts[exchange.key];
+      (waits ? rest : out).push_back(std::move(exchange));
     }
-    const auto end = from_behind_.begin() + static_cast<std::ptrdiff_t>(max);
-    out.assign(std::make_move_iterator(from_behind_.begin()), std::make_move_iterator(end));
-    from_behind_.erase(from_behind_.begin(), end);
+    behind_out_.merge(parts);
+    keep_behind(std::move(rest));
     return out;
+  }
+
+  void keep_behind(Batch rest) {
+    const bool empty = rest.empty() && !from_behind_.empty();
+    from_behind_ = std::move(rest);
+    if (empty) behind_free_->ring();
+  }
+
+  // With the receipts of the rows that were to follow it, should it have failed.
+  void settle_behind(Receipt receipt, std::vector<Receipt>& out) {
+    const std::string key = receipt.exchange.key;
+    const bool done = receipt.outcome == Outcome::done;
+    out.push_back(std::move(receipt));
+    const auto part = behind_out_.find(key);
+    if (part == behind_out_.end()) return;
+    if (--part->second == 0) behind_out_.erase(part);
+    if (from_behind_.empty()) return;
+    if (!done) {
+      Batch rest;
+      for (Exchange& exchange : from_behind_) {
+        if (exchange.key != key) {
+          rest.push_back(std::move(exchange));
+          continue;
+        }
+        Receipt released;
+        released.exchange = std::move(exchange);
+        out.push_back(std::move(released));
+      }
+      keep_behind(std::move(rest));
+    }
+    rows_->ring();
   }
 
   Batch hand_out(std::vector<LogHandOut> rows) {
@@ -398,7 +432,8 @@ class LogConsumer final : public Consumer {
   std::unique_ptr<Alarm> behind_free_;  // from_behind_ is empty
   std::unique_ptr<LogSource> source_;
   std::unique_ptr<LogRelay> machine_;
-  Batch from_behind_;
+  Batch from_behind_;                      // not yet polled
+  std::map<std::string, int> behind_out_;  // rows of a key that were, and have not come back
   std::variant<std::monostate, LogLease, LogTrip, LogRelease> trip_;
   SteadyTime wake_at_ = SteadyTime::max();
   SteadyTime maintain_at_{};

@@ -271,8 +271,8 @@ class LogTables final : public LogSource {
     mark_ = std::move(mark);
   }
 
-  // After a dump was restored elsewhere, transaction ids are another server's and mean nothing. What
-  // was delivered cannot be told apart any more, so everything that the tables still hold is
+  // After a dump was restored elsewhere, transaction ids are another server's and mean nothing.
+  // What was delivered cannot be told apart any more, so everything that the tables still hold is
   // delivered (again).
   async<Result<bool>> repair(std::string system, logs::LeaseAnswer& answer, Mark& mark) {
     List params;
@@ -282,9 +282,10 @@ class LogTables final : public LogSource {
     if (!regressed) co_return std::move(regressed.error());
     const bool elsewhere = !system.empty() && !system_.empty() && system != system_;
     if (!elsewhere && !regressed->rows.at(0).at(0).to_bool().value_or(false)) co_return false;
-    log_.warn(options_.uri,
-              "the checkpoint is of another database server (a restored dump?): all events that the "
-              "log tables hold are delivered again");
+    log_.warn(
+        options_.uri,
+        "the checkpoint is of another database server (a restored dump?): all events that the "
+        "log tables hold are delivered again");
     mark = Mark();
     std::vector<sql::Command> commands;
     commands.push_back(guard());
@@ -410,7 +411,8 @@ class LogTables final : public LogSource {
   async<> trim_marks() {
     Result<sql::Rows> count = co_await database_.execute(statements_.marks_count, List());
     if (!count || integer(count->rows.at(0).at(0)) < kMarksMax) co_return;
-    Result<std::unique_ptr<sql::Transaction>> begun = co_await begin_guarded(statements_.marks_lock);
+    Result<std::unique_ptr<sql::Transaction>> begun =
+        co_await begin_guarded(statements_.marks_lock);
     if (!begun) co_return;
     sql::Transaction& transaction = **begun;
     // What the table says, not what we know: the result of a checkpoint may have been lost.
@@ -464,13 +466,13 @@ class LogTables final : public LogSource {
   LogOptions options_;
   std::string resource_;
   LogStatements statements_;
-  bool held_ = false;   // the lease, as far as we know
-  int64_t token_ = 0;   // in the database
+  bool held_ = false;  // the lease, as far as we know
+  int64_t token_ = 0;  // in the database
   std::string identity_;
   std::string system_;  // empty: not told
   // What the machine sees as the token: another one when it must read from the checkpoint again.
   int64_t generation_ = 0;
-  bool fresh_ = false;  // of a generation that has not been loaded yet
+  bool fresh_ = false;         // of a generation that has not been loaded yet
   Mark mark_;                  // the last checkpoint
   std::deque<Batch> batches_;  // read and not behind the checkpoint
   uint64_t number_ = 0;

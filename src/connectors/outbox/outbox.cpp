@@ -49,11 +49,12 @@ std::vector<OptionSpec> common_part() {
        .example = "sales.outbox"},
       {.name = "mode",
        .type = OptionType::enumeration,
-       .doc = "How the table is used, the same for writers and relays. claim: relays share the keys, "
-              "and mark or delete what is sent. log (PostgreSQL): rows go to TABLE_log and are never "
-              "changed, one relay at a time reads them in the order of their commits, and tables are "
-              "emptied as a whole; rows that fail go on in TABLE. Long transactions and high rates do "
-              "not make the tables grow.",
+       .doc =
+           "How the table is used, the same for writers and relays. claim: relays share the keys, "
+           "and mark or delete what is sent. log (PostgreSQL): rows go to TABLE_log and are never "
+           "changed, one relay at a time reads them in the order of their commits, and tables are "
+           "emptied as a whole; rows that fail go on in TABLE. Long transactions and high rates do "
+           "not make the tables grow.",
        .fallback = "claim",
        .values = {"claim", "log"}},
       {.name = "createTable",
@@ -275,8 +276,9 @@ Result<OutboxOptions> read_options(const Config& config) {
   options.foreign = std::move(*foreign);
   if (config.text("mode") == "log") options.mode = Mode::log;
   if (options.mode == Mode::log && options.foreign)
-    return Error(ErrorKind::config, "mode=log has tables of its own and cannot read table " +
-                                        options.table + " in another format",
+    return Error(ErrorKind::config,
+                 "mode=log has tables of its own and cannot read table " + options.table +
+                     " in another format",
                  "remove `format`, or use mode=claim, which reads any table");
   Result<SentPolicy> sent = sent_policy(config, options.foreign);
   if (!sent) return std::move(sent.error());

@@ -46,7 +46,8 @@ std::string name_of(std::string_view table) {
 }
 
 constexpr std::string_view kHeldAt =
-    "CASE h.status WHEN 'parked' THEN 'infinity'::timestamptz WHEN 'due' THEN CASE WHEN h.delay > 0 "
+    "CASE h.status WHEN 'parked' THEN 'infinity'::timestamptz WHEN 'due' THEN CASE WHEN h.delay > "
+    "0 "
     "THEN now() + h.delay * interval '1 millisecond' END END";
 
 // Rows that hold back later ones of their key; delayed ones are outside of its order.

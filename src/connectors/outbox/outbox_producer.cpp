@@ -27,11 +27,11 @@ class OutboxProducer final : public Producer {
         options_(options),
         filter_(options.headers),
         channel_(wake_channel(options.table)),
-        insert_(make_statements(
-                    database_.dialect(),
-                    options.mode == Mode::log ? log_table(options.table) : options.table,
-                    SentPolicy::mark)
-                    .insert) {}
+        insert_(
+            make_statements(database_.dialect(),
+                            options.mode == Mode::log ? log_table(options.table) : options.table,
+                            SentPolicy::mark)
+                .insert) {}
 
   async<Result<void>> open() override {
     if (prepared_) co_return Result<void>();
