@@ -26,8 +26,6 @@ int64_t integer(const Value& value) { return value.to_int().value_or(0); }
 // The guard divides by the number of leases it has found.
 bool is_fenced(const Error& error) { return error.type == "22012"; }
 
-std::string holds_json(const std::vector<Hold>& holds);
-
 Value or_null(const std::string& text) { return text.empty() ? Value() : Value(text); }
 
 bool gives_up(const LogTrip& trip) {
@@ -482,42 +480,6 @@ class LogTables final : public LogSource {
   int64_t last_id_ = 0;
   bool paging_ = false;
 };
-
-std::string_view status_of(FailedMark::To to) {
-  switch (to) {
-    case FailedMark::To::retry: return "due";
-    case FailedMark::To::dead: return "dead";
-    case FailedMark::To::parked: return "parked";
-  }
-  return "due";
-}
-
-// For a JSON text that the database accepts: no NUL, bounded, not cut inside a character.
-std::string error_text(std::string text) {
-  constexpr size_t kMax = 2000;
-  std::erase(text, '\0');
-  if (text.size() <= kMax) return text;
-  size_t end = kMax;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
-  text.resize(end);
-  return text;
-}
-
-std::string holds_json(const std::vector<Hold>& holds) {
-  List list;
-  list.reserve(holds.size());
-  for (const Hold& hold : holds) {
-    Object entry;
-    entry.append("n", static_cast<int64_t>(list.size()));
-    entry.append("id", hold.id);
-    entry.append("status", status_of(hold.to));
-    entry.append("attempts", hold.attempts);
-    entry.append("delay", int64_t{hold.delay.count()});
-    entry.append("error", hold.error.empty() ? Value() : Value(error_text(hold.error)));
-    list.push_back(Value(std::move(entry)));
-  }
-  return to_json(Value(std::move(list)));
-}
 
 }  // namespace
 

@@ -1,6 +1,7 @@
 #include "connectors/outbox/outbox_log_sql.hpp"
 
 #include "connectors/outbox/outbox_sql.hpp"
+#include "drom/base/json.hpp"
 
 namespace drom::outbox {
 namespace {
@@ -173,6 +174,26 @@ void add_rotation(const std::string& table, LogStatements& out) {
   out.set_slot = "SELECT setval('" + table + "_log_slot', $1::bigint)";
 }
 
+std::string_view status_of(FailedMark::To to) {
+  switch (to) {
+    case FailedMark::To::retry: return "due";
+    case FailedMark::To::dead: return "dead";
+    case FailedMark::To::parked: return "parked";
+  }
+  return "due";
+}
+
+// For a JSON text that the database accepts: no NUL, bounded, not cut inside a character.
+std::string error_text(std::string text) {
+  constexpr size_t kMax = 2000;
+  std::erase(text, '\0');
+  if (text.size() <= kMax) return text;
+  size_t end = kMax;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+  text.resize(end);
+  return text;
+}
+
 }  // namespace
 
 std::string log_table(std::string_view table) { return std::string(table) + "_log"; }
@@ -197,6 +218,22 @@ LogStatements make_log_statements(const std::string& table) {
   add_log(table, out);
   add_rotation(table, out);
   return out;
+}
+
+std::string holds_json(const std::vector<Hold>& holds) {
+  List list;
+  list.reserve(holds.size());
+  for (const Hold& hold : holds) {
+    Object entry;
+    entry.append("n", static_cast<int64_t>(list.size()));
+    entry.append("id", hold.id);
+    entry.append("status", status_of(hold.to));
+    entry.append("attempts", hold.attempts);
+    entry.append("delay", int64_t{hold.delay.count()});
+    entry.append("error", hold.error.empty() ? Value() : Value(error_text(hold.error)));
+    list.push_back(Value(std::move(entry)));
+  }
+  return to_json(Value(std::move(list)));
 }
 
 }  // namespace drom::outbox

@@ -5,6 +5,9 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "machines/log_relay.hpp"
 
 namespace drom::outbox {
 
@@ -69,6 +72,9 @@ struct LogStatements {
   std::string lock[kLogSlots];
   std::string truncate[kLogSlots];
 };
+
+// The list that `hold` takes.
+std::string holds_json(const std::vector<Hold>& holds);
 
 LogStatements make_log_statements(const std::string& table);
 
