@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 constexpr milliseconds kLease{500};
 constexpr milliseconds kDrainLimit{15'000};  // lease + longest backoff + what a busy machine needs
 constexpr milliseconds kOwnDeath{300};       // what a planned death gets before we kill
-constexpr size_t kRelays = 3;                // on PostgreSQL
+constexpr size_t kRelays = 3;                // on a server
 constexpr size_t kInFlight = 16;             // maxInFlight of the relay
 
 int64_t ns(milliseconds time) { return std::chrono::nanoseconds(time).count(); }
@@ -32,11 +32,12 @@ class Campaign {
   CampaignReport run();
 
  private:
-  bool postgres() const { return options_.database == Database::postgres; }
+  bool on_server() const { return options_.database != Database::sqlite; }
   uint64_t dice(uint64_t sides) { return roll(dice_, sides); }
   void prepare();
   void write_routes() const;
   std::unique_ptr<Store> open_store() const;
+  bool end_sessions(int count) const;
   WriterOptions writer_options();
 
   void start(Slot& slot, bool planned);
@@ -86,19 +87,36 @@ Campaign::Campaign(const CampaignOptions& options)
   report_.name = options.name;
   for (const std::string_view name : failpoint_names()) {
     // SQLite commits in the process itself, and its relay is guarded by a lock, not by a lease.
-    if (!postgres() && (name == "commit.sent" || name == "lease.lost")) continue;
+    if (!on_server() && (name == "commit.sent" || name == "lease.lost")) continue;
     points_.emplace_back(name);
   }
 }
 
 std::unique_ptr<Store> Campaign::open_store() const {
-  if (postgres()) return open_postgres(options_.conninfo);
+#ifdef DROM_MYSQL
+  if (options_.database == Database::mariadb) return open_mariadb(options_.port);
+#endif
+  if (options_.database == Database::postgres) return open_postgres(options_.conninfo);
   return open_sqlite(options_.database_file);
+}
+
+// Some of the engines'.
+bool Campaign::end_sessions(int count) const {
+#ifdef DROM_MYSQL
+  if (options_.database == Database::mariadb) return kill_sessions(options_.port, count);
+#endif
+  return terminate_backends(options_.conninfo, count);
 }
 
 void Campaign::write_routes() const {
   std::ofstream file(options_.folder + "/routes.yaml");
-  if (postgres())
+  if (options_.database == Database::mariadb)
+    file << route_file("drom.mysql",
+                       "{ url: \"mysql://engine@127.0.0.1/chaos\", sslmode: disable, port: "
+                       "\"{{dbport}}\", poolSize: 8, connectTimeout: 1s, statementTimeout: 2s, "
+                       "acquireTimeout: 2s }",
+                       drom::to_string(kLease));
+  else if (options_.database == Database::postgres)
     file << route_file("drom.postgres",
                        "{ url: \"" + options_.conninfo +
                            " application_name=engine\", port: \"{{dbport}}\", poolSize: 8, "
@@ -122,7 +140,7 @@ WriterOptions Campaign::writer_options() {
 
 void Campaign::prepare() {
   fs::create_directories(options_.folder);
-  if (!postgres() && options_.database_file.empty())
+  if (!on_server() && options_.database_file.empty())
     options_.database_file = options_.folder + "/chaos.db";
   open_store()->create_schema();
   write_routes();
@@ -131,13 +149,15 @@ void Campaign::prepare() {
   engine.folder = options_.folder;
   engine.routes = options_.folder + "/routes.yaml";
   engine.defines = {"sink=" + std::to_string(sink_.port())};
-  if (postgres()) {
-    const size_t at = options_.conninfo.find("port=");
-    proxy_ = std::make_unique<FaultProxy>(
-        static_cast<uint16_t>(std::stoi(options_.conninfo.substr(at + 5))));
+  if (on_server()) {
+    uint16_t port = options_.port;
+    if (options_.database == Database::postgres)
+      port = static_cast<uint16_t>(
+          std::stoi(options_.conninfo.substr(options_.conninfo.find("port=") + 5)));
+    proxy_ = std::make_unique<FaultProxy>(port);
     engine.defines.push_back("dbport=" + std::to_string(proxy_->port()));
   }
-  engines_ = std::make_unique<Engines>(engine, postgres() ? kRelays : 1);
+  engines_ = std::make_unique<Engines>(engine, on_server() ? kRelays : 1);
   writers_ = std::make_unique<Writers>(writer_options(), sink_);
 }
 
@@ -173,7 +193,7 @@ void Campaign::reap(Slot& slot) {
     ++report_.kills_at[slot.point];
     kills_ns_.push_back(now_ns());
     fault("kill at " + slot.point);
-  } else if (postgres() && WIFEXITED(*status) && WEXITSTATUS(*status) == 1 && !healed_) {
+  } else if (on_server() && WIFEXITED(*status) && WEXITSTATUS(*status) == 1 && !healed_) {
     // An engine that cannot reach its database does not start; whoever supervises it tries again.
     ++report_.other_faults["start without a database"];
   } else {
@@ -300,15 +320,14 @@ void Campaign::disturb() {
   Slot& slot = *engines_->slots()[dice(engines_->slots().size())];
   const uint64_t choice = dice(100);
   if (choice < 15) return drain_engine(slot);
-  if (!postgres()) return;
+  if (!on_server()) return;
   if (choice < 25) {
     if (slot.resume_ns != 0 || !slot.child.running()) return;
     slot.child.signal(SIGSTOP);
     slot.resume_ns = now_ns() + ns(2 * kLease);
     count("pause beyond the lease");
   } else if (choice < 40) {
-    if (terminate_backends(options_.conninfo, 1 + static_cast<int>(dice(4))))
-      count("backends terminated");
+    if (end_sessions(1 + static_cast<int>(dice(4)))) count("backends terminated");
   } else if (choice < 55) {
     // The engine has installed its handler once it serves.
     if (now_ns() - slot.started_ns < ns(milliseconds(150))) return;
@@ -338,7 +357,7 @@ void Campaign::round(size_t kills) {
     if (!slot->child.running()) start(*slot, true);
   const int64_t limit = now_ns() + ns(milliseconds(10'000 + 2000 * static_cast<int64_t>(kills)));
   while (report_.kills < first + kills) {
-    sleep_for(milliseconds(5 + dice(postgres() ? 180 : 120)));
+    sleep_for(milliseconds(5 + dice(on_server() ? 180 : 120)));
     look_after();
     if (!crashed && report_.kills >= crash_at) {
       crashed = true;

@@ -5,15 +5,15 @@
 #include <map>
 #include <optional>
 
+#include "chaos/database_server.hpp"
 #include "chaos/engines.hpp"
 #include "chaos/fault_proxy.hpp"
-#include "chaos/postgres_server.hpp"
 #include "chaos/sink.hpp"
 #include "chaos/writers.hpp"
 
 namespace drom::chaos {
 
-enum class Database : uint8_t { postgres, sqlite };
+enum class Database : uint8_t { postgres, mariadb, sqlite };
 
 struct CampaignOptions {
   Database database = Database::sqlite;
@@ -23,7 +23,8 @@ struct CampaignOptions {
   size_t kills = 100;
   size_t round = 100;  // kills between two drains
   uint64_t seed = 1;
-  PostgresServer* server = nullptr;  // postgres: ours, may be crashed
+  DatabaseServer* server = nullptr;  // ours, may be crashed
+  uint16_t port = 0;                 // mariadb
   std::string conninfo;              // postgres
   std::string database_file;         // sqlite: where else than in `folder`
   bool whole_disk_is_ours = false;   // sqlite: the file's disk may be filled

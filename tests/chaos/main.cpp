@@ -12,7 +12,11 @@
 #include "chaos/campaign.hpp"
 #include "chaos/clock_shift.hpp"
 #include "chaos/dice.hpp"
+#include "chaos/postgres_server.hpp"
 #include "chaos/report.hpp"
+#ifdef DROM_MYSQL
+#include "chaos/mariadb_server.hpp"
+#endif
 #include "rt/failpoint_plan.hpp"
 
 namespace drom::chaos {
@@ -83,6 +87,22 @@ int run(const Options& options) {
       throw std::runtime_error(server.trouble());
     server.stop();
   }
+#ifdef DROM_MYSQL
+  if (options.store == "mariadb") {
+    MariadbServer own;
+    CampaignOptions mariadb = common;
+    mariadb.database = Database::mariadb;
+    mariadb.name = "mariadb";
+    mariadb.folder = folder + "/mariadb";
+    mariadb.kills = options.kills;
+    mariadb.seed = options.seed;
+    if (!own.start(folder + "/mariadb-server")) throw std::runtime_error(own.trouble());
+    mariadb.server = &own;
+    mariadb.port = own.port();
+    reports.push_back(run_campaign(mariadb));
+    own.stop();
+  }
+#endif
   if (both || options.store == "sqlite") {
     CampaignOptions sqlite = common;
     sqlite.database = Database::sqlite;
@@ -111,8 +131,9 @@ int main(int argc, char** argv) {
   app.name("drom-chaos");
   app.add_option("--kills", options.kills, "How many kills")->capture_default_str();
   app.add_option("--seed", options.seed, "Of all choices; 0 takes one by the clock");
-  app.add_option("--store", options.store, "postgres, sqlite or both")
-      ->check(CLI::IsMember({"postgres", "sqlite", "both"}))
+  app.add_option("--store", options.store,
+                 "postgres, mariadb, sqlite, or both: PostgreSQL and SQLite")
+      ->check(CLI::IsMember({"postgres", "mariadb", "sqlite", "both"}))
       ->capture_default_str();
   app.add_option("--round", options.round, "Kills between two drains")->capture_default_str();
   app.add_option("--report", options.report, "Also writes the report to this file (Markdown)");
