@@ -330,7 +330,7 @@ void Campaign::disturb() {
     if (end_sessions(1 + static_cast<int>(dice(4)))) count("backends terminated");
   } else if (choice < 55) {
     // The engine has installed its handler once it serves.
-    if (now_ns() - slot.started_ns < ns(milliseconds(150))) return;
+    if (!Socket::connect(slot.port, milliseconds(100)).valid()) return;
     slot.child.signal(SIGUSR1);
     count("clock jump");
   } else if (heal_ns_ == 0) {
