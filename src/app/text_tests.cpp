@@ -149,6 +149,7 @@ class TestRun {
     const Result<void> started = app_->engine().start_now();
     if (!started) {
       problem("the routes do not start: " + started.error().message());
+      app_->engine().stop_now();
       return true;
     }
     if (const YamlNode* steps = test_.find("do"))

@@ -56,8 +56,9 @@ Step make_to(const StepSpec& spec, const Config& config, BuildContext& context) 
   Producer* const producer = context.producer(uri, spec.parameters, where);
   if (!producer) return Step();
   SendOptions options = read_send_options(config);
-  if (producer->defers_in_transaction()) {
-    options.target = context.endpoint(uri, spec.parameters, where)->uri();
+  Endpoint* const endpoint = context.endpoint(uri, spec.parameters, where);
+  if (endpoint && producer->defers_in_transaction()) {
+    options.target = endpoint->uri();
     SendTargets::of(context).add(options.target, *producer, where, context.diagnostics());
   }
   return Step(std::make_unique<To>(*producer, std::move(options)));

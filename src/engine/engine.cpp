@@ -63,8 +63,7 @@ class Engine::Impl {
         properties(options.properties ? options.properties : std::make_shared<NoProperties>()),
         log(options.log ? options.log
                         : std::shared_ptr<Log>(make_log(LogLevel::info, LogFormat::text))),
-        manual(options.manual_time ? std::make_unique<ManualClock>(io) : nullptr),
-        real(manual ? nullptr : make_real_clock(io)),
+        the_clock(start_clock()),
         rng(options.seed ? options.seed : entropy_seed()),
         env(clock(), rng, *properties, instance_name(options, rng)),
         tasks(io, clock(), *log),
@@ -74,13 +73,17 @@ class Engine::Impl {
                                       options.stub_schemes)),
         stop_asked(clock().make_alarm()) {}
 
-  Clock& clock() { return manual ? static_cast<Clock&>(*manual) : *real; }
+  Clock& clock() { return the_clock; }
 
   async<Result<void>> start();
   async<> stop();
   async<Result<void>> run_hooks(std::vector<Builder::Hook>& hooks);
   async<bool> wait_for_loops(bool internal, SteadyTime deadline);
   async<> stop_loops();
+  Clock& start_clock() {
+    if (!options.manual_time) return *(real = make_real_clock(io));
+    return *(manual = std::make_unique<ManualClock>(io));
+  }
   async<> wait_for_stop(std::function<bool()> end_early);
   async<Exchange> send(std::string uri, Exchange exchange);
   void attach_inline(Result<void>& result);
@@ -90,9 +93,11 @@ class Engine::Impl {
   EngineOptions options;
   std::shared_ptr<const PropertySource> properties;
   std::shared_ptr<Log> log;
-  asio::io_context io{1};
+  // Before io: coroutines that still wait go with io, and wait on one of these.
   std::unique_ptr<ManualClock> manual;
   std::unique_ptr<Clock> real;
+  asio::io_context io{1};
+  Clock& the_clock;
   Rng rng;
   EngineEnv env;
   Registry registry;

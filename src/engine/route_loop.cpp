@@ -40,6 +40,7 @@ async<> RouteLoop::run() {
   while (!stopping_) {
     const bool opened = co_await open_consumer();
     if (!opened) continue;
+    if (stopping_) consumer_->stop();  // opening has forgotten the one that came meanwhile
     co_await poll_until_stopped();
     while (in_flight_ > 0) co_await changed_->wait(milliseconds::max());
     co_await consumer_->close();

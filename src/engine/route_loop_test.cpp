@@ -20,6 +20,7 @@ struct Source {
   std::vector<std::string> settled;  // "body:outcome"
   int opened = 0, closed = 0, stops = 0;
   bool stopped = false;
+  bool slow_open = false;  // until the test says otherwise
   Result<void> settle_answer;
   std::unique_ptr<Alarm> alarm;
 
@@ -40,6 +41,8 @@ class FakeConsumer final : public Consumer {
   ConsumerTraits traits() const override { return source_.traits; }
   async<Result<void>> open() override {
     ++source_.opened;
+    while (source_.slow_open) co_await source_.alarm->wait(milliseconds::max());
+    source_.stopped = false;
     if (source_.opens.empty()) co_return Result<void>();
     Result<void> answer = source_.opens.front();
     source_.opens.pop_front();
@@ -318,6 +321,18 @@ TEST_F(RouteLoopTest, StopDuringABackoffEndsAtOnce) {
   stop();
   EXPECT_TRUE(loop_->done());
   EXPECT_EQ(source_.opened, 1);
+}
+
+TEST_F(RouteLoopTest, StopWhileTheSourceOpensEndsToo) {
+  source_.slow_open = true;
+  start_gated({});
+  stop();
+  EXPECT_FALSE(loop_->done());
+  source_.slow_open = false;
+  source_.alarm->ring();
+  harness_.settle();
+  EXPECT_TRUE(loop_->done());
+  EXPECT_EQ(source_.closed, 1);
 }
 
 TEST_F(RouteLoopTest, SaysSoWhenAcknowledgingFails) {

@@ -32,12 +32,10 @@ class Campaign {
   CampaignReport run();
 
  private:
-  bool on_server() const { return options_.database != Database::sqlite; }
+  bool on_server() const { return options_.place.on_server(); }
   uint64_t dice(uint64_t sides) { return roll(dice_, sides); }
   void prepare();
   void write_routes() const;
-  std::unique_ptr<Store> open_store() const;
-  bool end_sessions(int count) const;
   WriterOptions writer_options();
 
   void start(Slot& slot, bool planned);
@@ -48,8 +46,13 @@ class Campaign {
   void strike(Slot& slot);
   void kill(Slot& slot);
   void drain_engine(Slot& slot);
+  static bool serves(const Slot& slot) {
+    return Socket::connect(slot.port, milliseconds(100)).valid();
+  }
   void disturb();
   void disturb_network();
+  void fill_disk();
+  void empty_disk();
   void crash_database();
   void heal();
   void settle();
@@ -78,8 +81,9 @@ class Campaign {
   std::unique_ptr<FaultProxy> proxy_;
   std::unique_ptr<Engines> engines_;
   std::unique_ptr<Writers> writers_;
-  bool healed_ = false;  // no more faults until the next round
-  int64_t heal_ns_ = 0;  // of the network; 0: nothing to heal
+  bool healed_ = false;   // no more faults until the next round
+  int64_t heal_ns_ = 0;   // of the network; 0: nothing to heal
+  int64_t empty_ns_ = 0;  // when the disk gets room again; 0: it has
 };
 
 Campaign::Campaign(const CampaignOptions& options)
@@ -92,57 +96,26 @@ Campaign::Campaign(const CampaignOptions& options)
   }
 }
 
-std::unique_ptr<Store> Campaign::open_store() const {
-#ifdef DROM_MYSQL
-  if (options_.database == Database::mariadb) return open_mariadb(options_.port);
-#endif
-  if (options_.database == Database::postgres) return open_postgres(options_.conninfo);
-  return open_sqlite(options_.database_file);
-}
-
-// Some of the engines'.
-bool Campaign::end_sessions(int count) const {
-#ifdef DROM_MYSQL
-  if (options_.database == Database::mariadb) return kill_sessions(options_.port, count);
-#endif
-  return terminate_backends(options_.conninfo, count);
-}
-
 void Campaign::write_routes() const {
   std::ofstream file(options_.folder + "/routes.yaml");
-  if (options_.database == Database::mariadb)
-    file << route_file("drom.mysql",
-                       "{ url: \"mysql://engine@127.0.0.1/chaos\", sslmode: disable, port: "
-                       "\"{{dbport}}\", poolSize: 8, connectTimeout: 1s, statementTimeout: 2s, "
-                       "acquireTimeout: 2s }",
-                       drom::to_string(kLease));
-  else if (options_.database == Database::postgres)
-    file << route_file("drom.postgres",
-                       "{ url: \"" + options_.conninfo +
-                           " application_name=engine\", port: \"{{dbport}}\", poolSize: 8, "
-                           "connectTimeout: 1s, statementTimeout: 2s, acquireTimeout: 2s }",
-                       drom::to_string(kLease));
-  else
-    file << route_file("drom.sqlite",
-                       "{ file: \"" + options_.database_file +
-                           "\", busyTimeout: 2s, acquireTimeout: 2s, readers: 1 }",
-                       drom::to_string(kLease));
+  const auto [type, properties] = data_source(options_.place);
+  file << route_file(type, properties, drom::to_string(kLease));
 }
 
 WriterOptions Campaign::writer_options() {
   WriterOptions out;
   out.prefix = options_.name + "-";
   out.engines = engines_->ports();
-  out.open_store = [this] { return open_store(); };
+  out.open_store = [this] { return open_store(options_.place); };
   out.seed = options_.seed;
   return out;
 }
 
 void Campaign::prepare() {
   fs::create_directories(options_.folder);
-  if (!on_server() && options_.database_file.empty())
-    options_.database_file = options_.folder + "/chaos.db";
-  open_store()->create_schema();
+  if (!on_server())
+    options_.place.file = (options_.disk ? options_.disk->folder() : options_.folder) + "/chaos.db";
+  open_store(options_.place)->create_schema();
   write_routes();
   EngineOptions engine;
   engine.program = options_.program;
@@ -150,11 +123,7 @@ void Campaign::prepare() {
   engine.routes = options_.folder + "/routes.yaml";
   engine.defines = {"sink=" + std::to_string(sink_.port())};
   if (on_server()) {
-    uint16_t port = options_.port;
-    if (options_.database == Database::postgres)
-      port = static_cast<uint16_t>(
-          std::stoi(options_.conninfo.substr(options_.conninfo.find("port=") + 5)));
-    proxy_ = std::make_unique<FaultProxy>(port);
+    proxy_ = std::make_unique<FaultProxy>(options_.place.server_port());
     engine.defines.push_back("dbport=" + std::to_string(proxy_->port()));
   }
   engines_ = std::make_unique<Engines>(engine, on_server() ? kRelays : 1);
@@ -181,8 +150,7 @@ void Campaign::start(Slot& slot, bool planned) {
   engines_->start(slot, plan.first, plan.second, roll(dice_));
 }
 
-// --- kills
-// -----------------------------------------------------------------------------------------
+// --- kills ---
 
 // What has ended by itself: at a failpoint that is a kill, otherwise a problem.
 void Campaign::reap(Slot& slot) {
@@ -193,8 +161,9 @@ void Campaign::reap(Slot& slot) {
     ++report_.kills_at[slot.point];
     kills_ns_.push_back(now_ns());
     fault("kill at " + slot.point);
-  } else if (on_server() && WIFEXITED(*status) && WEXITSTATUS(*status) == 1 && !healed_) {
-    // An engine that cannot reach its database does not start; whoever supervises it tries again.
+  } else if ((on_server() || empty_ns_ != 0) && WIFEXITED(*status) && WEXITSTATUS(*status) == 1 &&
+             !healed_) {
+    // An engine that cannot use its database does not start; whoever supervises it tries again.
     ++report_.other_faults["start without a database"];
   } else {
     problem("engine " + std::to_string(slot.number) + " ended by itself, " +
@@ -211,6 +180,7 @@ void Campaign::look_after() {
     heal_ns_ = 0;
     proxy_->heal();
   }
+  if (empty_ns_ != 0 && now >= empty_ns_) empty_disk();
   for (const auto& slot : engines_->slots()) {
     if (slot->resume_ns != 0 && now >= slot->resume_ns) {
       slot->resume_ns = 0;
@@ -277,9 +247,9 @@ void Campaign::strike(Slot& slot) {
 
 // SIGTERM: must finish what is in flight and end with 0.
 void Campaign::drain_engine(Slot& slot) {
-  if (slot.resume_ns != 0 || !slot.plan.empty() || heal_ns_ != 0) return;
+  if (slot.resume_ns != 0 || !slot.plan.empty() || heal_ns_ != 0 || empty_ns_ != 0) return;
   // One that does not serve yet may be waiting for a database that is away.
-  if (!Socket::connect(slot.port, milliseconds(100)).valid()) return;
+  if (!serves(slot)) return;
   count("SIGTERM");
   slot.child.signal(SIGTERM);
   const std::optional<int> status = slot.child.wait(milliseconds(10'000));
@@ -293,8 +263,7 @@ void Campaign::drain_engine(Slot& slot) {
   start(slot, true);
 }
 
-// --- other faults
-// ----------------------------------------------------------------------------------
+// --- other faults ---
 
 void Campaign::disturb_network() {
   static constexpr ProxyMode kModes[] = {ProxyMode::down,  ProxyMode::blackhole,
@@ -316,10 +285,23 @@ void Campaign::disturb_network() {
   }
 }
 
+void Campaign::fill_disk() {
+  if (empty_ns_ != 0) return;
+  options_.disk->fill();
+  count("disk full");
+  empty_ns_ = now_ns() + ns(milliseconds(100 + dice(400)));
+}
+
+void Campaign::empty_disk() {
+  options_.disk->make_room();
+  empty_ns_ = 0;
+}
+
 void Campaign::disturb() {
   Slot& slot = *engines_->slots()[dice(engines_->slots().size())];
   const uint64_t choice = dice(100);
   if (choice < 15) return drain_engine(slot);
+  if (options_.disk && choice < 35) return fill_disk();
   if (!on_server()) return;
   if (choice < 25) {
     if (slot.resume_ns != 0 || !slot.child.running()) return;
@@ -327,10 +309,10 @@ void Campaign::disturb() {
     slot.resume_ns = now_ns() + ns(2 * kLease);
     count("pause beyond the lease");
   } else if (choice < 40) {
-    if (end_sessions(1 + static_cast<int>(dice(4)))) count("backends terminated");
+    if (end_sessions(options_.place, 1 + static_cast<int>(dice(4)))) count("backends terminated");
   } else if (choice < 55) {
     // The engine has installed its handler once it serves.
-    if (!Socket::connect(slot.port, milliseconds(100)).valid()) return;
+    if (slot.resume_ns != 0 || !serves(slot)) return;
     slot.child.signal(SIGUSR1);
     count("clock jump");
   } else if (heal_ns_ == 0) {
@@ -343,8 +325,7 @@ void Campaign::crash_database() {
   if (!options_.server->crash_and_restart()) problem(options_.server->trouble());
 }
 
-// --- rounds
-// ----------------------------------------------------------------------------------------
+// --- rounds ---
 
 void Campaign::round(size_t kills) {
   const size_t first = report_.kills;
@@ -379,6 +360,7 @@ void Campaign::heal() {
   sink_.trouble(0);
   if (proxy_) proxy_->heal();
   heal_ns_ = 0;
+  if (empty_ns_ != 0) empty_disk();
   for (const auto& slot : engines_->slots()) {
     if (slot->resume_ns != 0) {
       slot->resume_ns = 0;
@@ -396,7 +378,7 @@ void Campaign::heal() {
 void Campaign::settle() {
   heal();
   const int64_t healed = now_ns();
-  const std::unique_ptr<Store> store = open_store();
+  const std::unique_ptr<Store> store = open_store(options_.place);
   Progress seen;
   while (now_ns() - healed < ns(2 * kDrainLimit)) {
     seen = store->progress();
@@ -425,8 +407,7 @@ void Campaign::stop_engines() {
   }
 }
 
-// --- judgement
-// -------------------------------------------------------------------------------------
+// --- judgement ---
 
 double seconds_at(const std::vector<int64_t>& sorted, double share) {
   if (sorted.empty()) return 0;
@@ -463,7 +444,7 @@ void Campaign::judge() {
   history.destination = "POST /deliver";
   history.in_flight_max = kInFlight * engines_->slots().size();
   history.intents = writers_->intents();
-  open_store()->read(history.truth, history.effects);
+  open_store(options_.place)->read(history.truth, history.effects);
   history.delivered = sink_.delivered();
   history.faults = faults_;
   const Result<void> written = write_history(history, options_.folder);

@@ -8,15 +8,15 @@
 #include "chaos/database_server.hpp"
 #include "chaos/engines.hpp"
 #include "chaos/fault_proxy.hpp"
+#include "chaos/place.hpp"
 #include "chaos/sink.hpp"
+#include "chaos/small_disk.hpp"
 #include "chaos/writers.hpp"
 
 namespace drom::chaos {
 
-enum class Database : uint8_t { postgres, mariadb, sqlite };
-
 struct CampaignOptions {
-  Database database = Database::sqlite;
+  Place place;          // its file is for the campaign to choose
   std::string name;     // in reports and ids
   std::string program;  // this one
   std::string folder;   // for everything; made by the campaign
@@ -24,10 +24,7 @@ struct CampaignOptions {
   size_t round = 100;  // kills between two drains
   uint64_t seed = 1;
   DatabaseServer* server = nullptr;  // ours, may be crashed
-  uint16_t port = 0;                 // mariadb
-  std::string conninfo;              // postgres
-  std::string database_file;         // sqlite: where else than in `folder`
-  bool whole_disk_is_ours = false;   // sqlite: the file's disk may be filled
+  const SmallDisk* disk = nullptr;   // sqlite: holds the database, may be filled
   bool verbose = false;
 };
 

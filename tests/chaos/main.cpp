@@ -14,6 +14,7 @@
 #include "chaos/dice.hpp"
 #include "chaos/postgres_server.hpp"
 #include "chaos/report.hpp"
+#include "chaos/small_disk.hpp"
 #ifdef DROM_MYSQL
 #include "chaos/mariadb_server.hpp"
 #endif
@@ -68,18 +69,18 @@ int run(const Options& options) {
   const bool both = options.store == "both";
   if (both || options.store == "postgres") {
     CampaignOptions postgres = common;
-    postgres.database = Database::postgres;
+    postgres.place.database = Database::postgres;
     postgres.name = "postgres";
     postgres.folder = folder + "/postgres";
     postgres.kills = both ? (options.kills + 1) / 2 : options.kills;
     postgres.seed = options.seed;
-    postgres.conninfo = options.conninfo;
+    postgres.place.conninfo = options.conninfo;
     bool there = !options.conninfo.empty();
     if (there) {
       not_run.emplace_back("database crash: the PostgreSQL server is not ours");
     } else if ((there = server.start(folder + "/server"))) {
       postgres.server = &server;
-      postgres.conninfo = server.conninfo("postgres");
+      postgres.place.conninfo = server.conninfo("postgres");
     }
     if (there)
       reports.push_back(run_campaign(postgres));
@@ -91,25 +92,30 @@ int run(const Options& options) {
   if (options.store == "mariadb") {
     MariadbServer own;
     CampaignOptions mariadb = common;
-    mariadb.database = Database::mariadb;
+    mariadb.place.database = Database::mariadb;
     mariadb.name = "mariadb";
     mariadb.folder = folder + "/mariadb";
     mariadb.kills = options.kills;
     mariadb.seed = options.seed;
     if (!own.start(folder + "/mariadb-server")) throw std::runtime_error(own.trouble());
     mariadb.server = &own;
-    mariadb.port = own.port();
+    mariadb.place.port = own.port();
     reports.push_back(run_campaign(mariadb));
     own.stop();
   }
 #endif
   if (both || options.store == "sqlite") {
     CampaignOptions sqlite = common;
-    sqlite.database = Database::sqlite;
+    sqlite.place.database = Database::sqlite;
     sqlite.name = "sqlite";
     sqlite.folder = folder + "/sqlite";
     sqlite.kills = both ? options.kills / 2 : options.kills;
     sqlite.seed = options.seed + 1;
+    const SmallDisk disk(folder + "/disk");
+    if (disk.mounted())
+      sqlite.disk = &disk;
+    else
+      not_run.emplace_back("full disk: a small one cannot be mounted here");
     if (sqlite.kills > 0) reports.push_back(run_campaign(sqlite));
   }
   const bool clean = print_report(options.seed, reports, not_run, options.report);
