@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 constexpr milliseconds kLease{500};
 constexpr milliseconds kDrainLimit{15'000};  // lease + longest backoff + what a busy machine needs
 constexpr milliseconds kOwnDeath{300};       // what a planned death gets before we kill
-constexpr size_t kRelays = 3;                // on PostgreSQL
+constexpr size_t kRelays = 3;                // on a server
 constexpr size_t kInFlight = 16;             // maxInFlight of the relay
 
 int64_t ns(milliseconds time) { return std::chrono::nanoseconds(time).count(); }
@@ -32,14 +32,10 @@ class Campaign {
   CampaignReport run();
 
  private:
-  bool postgres() const { return options_.database == Database::postgres; }
-  std::string database_file() const {
-    return (options_.disk ? options_.disk->folder() : options_.folder) + "/chaos.db";
-  }
+  bool on_server() const { return options_.place.on_server(); }
   uint64_t dice(uint64_t sides) { return roll(dice_, sides); }
   void prepare();
   void write_routes() const;
-  std::unique_ptr<Store> open_store() const;
   WriterOptions writer_options();
 
   void start(Slot& slot, bool planned);
@@ -95,56 +91,43 @@ Campaign::Campaign(const CampaignOptions& options)
   report_.name = options.name;
   for (const std::string_view name : failpoint_names()) {
     // SQLite commits in the process itself, and its relay is guarded by a lock, not by a lease.
-    if (!postgres() && (name == "commit.sent" || name == "lease.lost")) continue;
+    if (!on_server() && (name == "commit.sent" || name == "lease.lost")) continue;
     points_.emplace_back(name);
   }
 }
 
-std::unique_ptr<Store> Campaign::open_store() const {
-  if (postgres()) return open_postgres(options_.conninfo, options_.log_mode);
-  return open_sqlite(database_file());
-}
-
 void Campaign::write_routes() const {
   std::ofstream file(options_.folder + "/routes.yaml");
-  if (postgres())
-    file << route_file("drom.postgres",
-                       "{ url: \"" + options_.conninfo +
-                           " application_name=engine\", port: \"{{dbport}}\", poolSize: 8, "
-                           "connectTimeout: 1s, statementTimeout: 2s, acquireTimeout: 2s }",
-                       drom::to_string(kLease), options_.log_mode ? "log" : "claim");
-  else
-    file << route_file(
-        "drom.sqlite",
-        "{ file: \"" + database_file() + "\", busyTimeout: 2s, acquireTimeout: 2s, readers: 1 }",
-        drom::to_string(kLease), "claim");
+  const auto [type, properties] = data_source(options_.place);
+  file << route_file(type, properties, drom::to_string(kLease),
+                     options_.place.log_mode ? "log" : "claim");
 }
 
 WriterOptions Campaign::writer_options() {
   WriterOptions out;
   out.prefix = options_.name + "-";
   out.engines = engines_->ports();
-  out.open_store = [this] { return open_store(); };
+  out.open_store = [this] { return open_store(options_.place); };
   out.seed = options_.seed;
   return out;
 }
 
 void Campaign::prepare() {
   fs::create_directories(options_.folder);
-  open_store()->create_schema();
+  if (!on_server())
+    options_.place.file = (options_.disk ? options_.disk->folder() : options_.folder) + "/chaos.db";
+  open_store(options_.place)->create_schema();
   write_routes();
   EngineOptions engine;
   engine.program = options_.program;
   engine.folder = options_.folder;
   engine.routes = options_.folder + "/routes.yaml";
   engine.defines = {"sink=" + std::to_string(sink_.port())};
-  if (postgres()) {
-    const size_t at = options_.conninfo.find("port=");
-    proxy_ = std::make_unique<FaultProxy>(
-        static_cast<uint16_t>(std::stoi(options_.conninfo.substr(at + 5))));
+  if (on_server()) {
+    proxy_ = std::make_unique<FaultProxy>(options_.place.server_port());
     engine.defines.push_back("dbport=" + std::to_string(proxy_->port()));
   }
-  engines_ = std::make_unique<Engines>(engine, postgres() ? kRelays : 1);
+  engines_ = std::make_unique<Engines>(engine, on_server() ? kRelays : 1);
   writers_ = std::make_unique<Writers>(writer_options(), sink_);
 }
 
@@ -179,7 +162,7 @@ void Campaign::reap(Slot& slot) {
     ++report_.kills_at[slot.point];
     kills_ns_.push_back(now_ns());
     fault("kill at " + slot.point);
-  } else if ((postgres() || empty_ns_ != 0) && WIFEXITED(*status) && WEXITSTATUS(*status) == 1 &&
+  } else if ((on_server() || empty_ns_ != 0) && WIFEXITED(*status) && WEXITSTATUS(*status) == 1 &&
              !healed_) {
     // An engine that cannot use its database does not start; whoever supervises it tries again.
     ++report_.other_faults["start without a database"];
@@ -320,15 +303,14 @@ void Campaign::disturb() {
   const uint64_t choice = dice(100);
   if (choice < 15) return drain_engine(slot);
   if (options_.disk && choice < 35) return fill_disk();
-  if (!postgres()) return;
+  if (!on_server()) return;
   if (choice < 25) {
     if (slot.resume_ns != 0 || !slot.child.running()) return;
     slot.child.signal(SIGSTOP);
     slot.resume_ns = now_ns() + ns(2 * kLease);
     count("pause beyond the lease");
   } else if (choice < 40) {
-    if (terminate_backends(options_.conninfo, 1 + static_cast<int>(dice(4))))
-      count("backends terminated");
+    if (end_sessions(options_.place, 1 + static_cast<int>(dice(4)))) count("backends terminated");
   } else if (choice < 55) {
     // The engine has installed its handler once it serves.
     if (slot.resume_ns != 0 || !serves(slot)) return;
@@ -357,7 +339,7 @@ void Campaign::round(size_t kills) {
     if (!slot->child.running()) start(*slot, true);
   const int64_t limit = now_ns() + ns(milliseconds(10'000 + 2000 * static_cast<int64_t>(kills)));
   while (report_.kills < first + kills) {
-    sleep_for(milliseconds(5 + dice(postgres() ? 180 : 120)));
+    sleep_for(milliseconds(5 + dice(on_server() ? 180 : 120)));
     look_after();
     if (!crashed && report_.kills >= crash_at) {
       crashed = true;
@@ -397,7 +379,7 @@ void Campaign::heal() {
 void Campaign::settle() {
   heal();
   const int64_t healed = now_ns();
-  const std::unique_ptr<Store> store = open_store();
+  const std::unique_ptr<Store> store = open_store(options_.place);
   Progress seen;
   while (now_ns() - healed < ns(2 * kDrainLimit)) {
     seen = store->progress();
@@ -463,7 +445,7 @@ void Campaign::judge() {
   history.destination = "POST /deliver";
   history.in_flight_max = kInFlight * engines_->slots().size();
   history.intents = writers_->intents();
-  open_store()->read(history.truth, history.effects);
+  open_store(options_.place)->read(history.truth, history.effects);
   history.delivered = sink_.delivered();
   history.faults = faults_;
   const Result<void> written = write_history(history, options_.folder);

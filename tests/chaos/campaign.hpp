@@ -5,28 +5,25 @@
 #include <map>
 #include <optional>
 
+#include "chaos/database_server.hpp"
 #include "chaos/engines.hpp"
 #include "chaos/fault_proxy.hpp"
-#include "chaos/postgres_server.hpp"
+#include "chaos/place.hpp"
 #include "chaos/sink.hpp"
 #include "chaos/small_disk.hpp"
 #include "chaos/writers.hpp"
 
 namespace drom::chaos {
 
-enum class Database : uint8_t { postgres, sqlite };
-
 struct CampaignOptions {
-  Database database = Database::sqlite;
+  Place place;          // its file is for the campaign to choose
   std::string name;     // in reports and ids
   std::string program;  // this one
   std::string folder;   // for everything; made by the campaign
   size_t kills = 100;
   size_t round = 100;  // kills between two drains
   uint64_t seed = 1;
-  PostgresServer* server = nullptr;  // postgres: ours, may be crashed
-  std::string conninfo;              // postgres
-  bool log_mode = false;             // postgres: mode=log instead of claim
+  DatabaseServer* server = nullptr;  // ours, may be crashed
   const SmallDisk* disk = nullptr;   // sqlite: holds the database, may be filled
   bool verbose = false;
 };

@@ -12,8 +12,12 @@
 #include "chaos/campaign.hpp"
 #include "chaos/clock_shift.hpp"
 #include "chaos/dice.hpp"
+#include "chaos/postgres_server.hpp"
 #include "chaos/report.hpp"
 #include "chaos/small_disk.hpp"
+#ifdef DROM_MYSQL
+#include "chaos/mariadb_server.hpp"
+#endif
 #include "rt/failpoint_plan.hpp"
 
 namespace drom::chaos {
@@ -66,19 +70,19 @@ int run(const Options& options) {
   const bool both = options.store == "both";
   if (both || options.store == "postgres") {
     CampaignOptions postgres = common;
-    postgres.database = Database::postgres;
-    postgres.log_mode = options.mode == "log";
-    postgres.name = postgres.log_mode ? "postgres-log" : "postgres";
+    postgres.place.database = Database::postgres;
+    postgres.place.log_mode = options.mode == "log";
+    postgres.name = postgres.place.log_mode ? "postgres-log" : "postgres";
     postgres.folder = folder + "/postgres";
     postgres.kills = both ? (options.kills + 1) / 2 : options.kills;
     postgres.seed = options.seed;
-    postgres.conninfo = options.conninfo;
+    postgres.place.conninfo = options.conninfo;
     bool there = !options.conninfo.empty();
     if (there) {
       not_run.emplace_back("database crash: the PostgreSQL server is not ours");
     } else if ((there = server.start(folder + "/server"))) {
       postgres.server = &server;
-      postgres.conninfo = server.conninfo("postgres");
+      postgres.place.conninfo = server.conninfo("postgres");
     }
     if (there)
       reports.push_back(run_campaign(postgres));
@@ -86,9 +90,25 @@ int run(const Options& options) {
       throw std::runtime_error(server.trouble());
     server.stop();
   }
+#ifdef DROM_MYSQL
+  if (options.store == "mariadb") {
+    MariadbServer own;
+    CampaignOptions mariadb = common;
+    mariadb.place.database = Database::mariadb;
+    mariadb.name = "mariadb";
+    mariadb.folder = folder + "/mariadb";
+    mariadb.kills = options.kills;
+    mariadb.seed = options.seed;
+    if (!own.start(folder + "/mariadb-server")) throw std::runtime_error(own.trouble());
+    mariadb.server = &own;
+    mariadb.place.port = own.port();
+    reports.push_back(run_campaign(mariadb));
+    own.stop();
+  }
+#endif
   if (both || options.store == "sqlite") {
     CampaignOptions sqlite = common;
-    sqlite.database = Database::sqlite;
+    sqlite.place.database = Database::sqlite;
     sqlite.name = "sqlite";
     sqlite.folder = folder + "/sqlite";
     sqlite.kills = both ? options.kills / 2 : options.kills;
@@ -119,8 +139,9 @@ int main(int argc, char** argv) {
   app.name("drom-chaos");
   app.add_option("--kills", options.kills, "How many kills")->capture_default_str();
   app.add_option("--seed", options.seed, "Of all choices; 0 takes one by the clock");
-  app.add_option("--store", options.store, "postgres, sqlite or both")
-      ->check(CLI::IsMember({"postgres", "sqlite", "both"}))
+  app.add_option("--store", options.store,
+                 "postgres, mariadb, sqlite, or both: PostgreSQL and SQLite")
+      ->check(CLI::IsMember({"postgres", "mariadb", "sqlite", "both"}))
       ->capture_default_str();
   app.add_option("--mode", options.mode, "Of the outbox on PostgreSQL: claim or log")
       ->check(CLI::IsMember({"claim", "log"}))

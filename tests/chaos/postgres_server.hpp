@@ -5,19 +5,20 @@
 #include <string>
 
 #include "chaos/child.hpp"
+#include "chaos/database_server.hpp"
 
 namespace drom::chaos {
 
-class PostgresServer {
+class PostgresServer final : public DatabaseServer {
  public:
   // False: the programs are not there, or it did not start; `trouble` says which.
   bool start(const std::string& folder);
   // SIGQUIT to all its processes, as in a crash, then starts it again and waits.
-  bool crash_and_restart();
+  bool crash_and_restart() override;
   void stop();
   uint16_t port() const { return port_; }
   std::string conninfo(const std::string& database) const;
-  const std::string& trouble() const { return trouble_; }
+  const std::string& trouble() const override { return trouble_; }
 
  private:
   bool launch();

@@ -20,8 +20,8 @@ constexpr const char* kRoutes = R"yaml(
         - unmarshal: { json: {} }
         - transacted:
             steps:
-              - to: "sql:INSERT INTO accounts AS a (key, n) VALUES (:#key, 1) ON CONFLICT (key) DO UPDATE SET n = a.n + 1 RETURNING n?outputType=SelectOne&outputHeader=seq"
-              - to: "sql:INSERT INTO ledger (event, tx, key, seq, hash, poison) VALUES (:#event, :#tx, :#key, :#${header.seq}, :#hash, :#poison)"
+              - to: "sql:{count} RETURNING n?outputType=SelectOne&outputHeader=seq"
+              - to: "sql:INSERT INTO ledger (event, tx, {key}, seq, hash, poison) VALUES (:#event, :#tx, :#key, :#${header.seq}, :#hash, :#poison)"
               - to: "outbox:chaos?mode={mode}&type=routed&key=${body[key]}&eventId=${body[event]}"
               - to: "seda:audit"       # waits for the commit
               - choice:
@@ -81,6 +81,13 @@ void put(std::string& text, const std::string& mark, const std::string& value) {
 std::string route_file(const std::string& bean_type, const std::string& properties,
                        const std::string& lease, const std::string& mode) {
   std::string out = kRoutes;
+  const bool mariadb = bean_type == "drom.mysql";
+  put(out, "{count}",
+      mariadb
+          ? "INSERT INTO accounts (`key`, n) VALUES (:#key, 1) ON DUPLICATE KEY UPDATE n = n + 1"
+          : "INSERT INTO accounts AS a (key, n) VALUES (:#key, 1) ON CONFLICT (key) DO UPDATE "
+            "SET n = a.n + 1");
+  put(out, "{key}", mariadb ? "`key`" : "key");
   put(out, "{type}", bean_type);
   put(out, "{properties}", properties);
   put(out, "{lease}", lease);

@@ -49,4 +49,10 @@ std::unique_ptr<Store> open_postgres(const std::string& conninfo, bool log_mode)
 // Ends up to `count` sessions of engines. False when the server does not answer.
 bool terminate_backends(const std::string& conninfo, int count);
 
+#ifdef DROM_MYSQL
+std::unique_ptr<Store> open_mariadb(uint16_t port);
+// The same as terminate_backends().
+bool kill_sessions(uint16_t port, int count);
+#endif
+
 }  // namespace drom::chaos

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <cerrno>
 
+#include "rt/failpoint.hpp"
 #include "sql/mysql/mysql_error.hpp"
 #include "sql/mysql/mysql_values.hpp"
 
@@ -89,6 +90,22 @@ Result<void> MysqlConnection::run_text(const std::string& sql) {
   if (mysql_real_query(handle_.get(), sql.data(), sql.size()) != 0) return failure();
   if (const Metadata rows{mysql_store_result(handle_.get())}; !rows && mysql_errno(handle_.get()))
     return failure();
+  return {};
+}
+
+Result<void> MysqlConnection::commit() {
+  constexpr std::string_view kCommit = "COMMIT";
+  const auto unknown = [](const char* point) {
+    return Error(ErrorKind::not_connected, failpoint_error(point).what);
+  };
+  if (failpoint("commit.before")) return failpoint_error("commit.before");
+  if (mysql_send_query(handle_.get(), kCommit.data(), kCommit.size()) != 0) return failure();
+  if (failpoint("commit.sent")) {
+    broken_ = true;
+    return unknown("commit.sent");
+  }
+  if (mysql_read_query_result(handle_.get()) != 0) return failure();
+  if (failpoint("commit.done")) return unknown("commit.done");
   return {};
 }
 

@@ -51,7 +51,7 @@ class MysqlConnection {
   Result<void> script(const std::string& text);
   // BEGIN and COMMIT.
   Result<void> begin() { return run_text("START TRANSACTION"); }
-  Result<void> commit() { return run_text("COMMIT"); }
+  Result<void> commit();
 
   // As the server said last.
   bool in_transaction() const;
