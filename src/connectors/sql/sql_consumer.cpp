@@ -91,11 +91,11 @@ class SqlConsumer final : public Consumer {
     if (options_.greedy && count > 0) due_ = s_.clock.steady();
     total_ = index_ = 0;
     if (options_.use_iterator) {
-      for (size_t i = 0; i < count; ++i) rows_.push_back(rows->object(i));
+      for (size_t i = 0; i < count; ++i) rows_.emplace_back(rows->object(i));
     } else if (count > 0 || options_.route_empty) {
       List list;
-      for (size_t i = 0; i < count; ++i) list.push_back(rows->object(i));
-      rows_.push_back(std::move(list));
+      for (size_t i = 0; i < count; ++i) list.emplace_back(rows->object(i));
+      rows_.emplace_back(std::move(list));
     }
     total_ = rows_.size();
     co_return Result<void>();

@@ -114,7 +114,7 @@ class SqlProducer final : public Producer {
     if (options_.output == OutputType::select_list) {
       List list;
       list.reserve(rows.rows.size());
-      for (size_t i = 0; i < rows.rows.size(); ++i) list.push_back(rows.object(i));
+      for (size_t i = 0; i < rows.rows.size(); ++i) list.emplace_back(rows.object(i));
       return Value(std::move(list));
     }
     if (rows.rows.size() > 1)

@@ -223,7 +223,7 @@ List elements(const Value& value, char separator) {
   std::string_view rest = value.raw();
   while (true) {
     const size_t end = rest.find(separator);
-    out.push_back(rest.substr(0, end));
+    out.emplace_back(rest.substr(0, end));
     if (end == std::string_view::npos) return out;
     rest.remove_prefix(end + 1);
   }
@@ -257,7 +257,7 @@ Result<sql::Command> bind_sql(const SqlText& text, const SqlInput& input) {
       values = elements(*value, input.separator);
     else
       values.push_back(std::move(*value));
-    if (parameter.list && values.empty()) values.push_back(Value());  // IN (NULL) matches nothing
+    if (parameter.list && values.empty()) values.emplace_back();  // IN (NULL) matches nothing
     for (size_t k = 0; k < values.size(); ++k) {
       out.params.push_back(bindable(std::move(values[k])));
       if (!fixed) out.sql += (k ? ", $" : "$") + std::to_string(out.params.size());
