@@ -37,7 +37,9 @@ struct LeaseAnswer {
 
 class BucketLease {
  public:
-  explicit BucketLease(milliseconds duration) : duration_(duration) {}
+  // Undivided: one relay takes all buckets, and the others stand by.
+  explicit BucketLease(milliseconds duration, bool undivided = false)
+      : duration_(duration), undivided_(undivided) {}
 
   // Held with this token, as far as we know. The database has the last word.
   bool owns(int bucket, int64_t token) const { return held_[at(bucket)].token == token; }
@@ -70,9 +72,10 @@ class BucketLease {
     bool draining = false;
   };
   static size_t at(int bucket) { return static_cast<size_t>(bucket); }
-  int share() const { return (kLeaseBuckets + relays_ - 1) / relays_; }
+  int share() const { return undivided_ ? kLeaseBuckets : (kLeaseBuckets + relays_ - 1) / relays_; }
 
   milliseconds duration_;
+  bool undivided_;
   std::array<Bucket, kLeaseBuckets> held_{};
   SteadyTime until_ = SteadyTime::min();
   SteadyTime due_ = SteadyTime::min();

@@ -10,13 +10,16 @@ namespace {
 constexpr Backoff kDatabaseRetry{milliseconds(100), 2, milliseconds(5000), 0};
 constexpr milliseconds kPurgeEvery{60'000};
 constexpr milliseconds kPurgeAgain{100};
+constexpr std::string_view kOneKey = "*";  // of all rows, when all wait for one another
 
 bool never_works(ErrorKind kind) { return kind == ErrorKind::data || kind == ErrorKind::rejected; }
 
 }  // namespace
 
 OutboxRelay::OutboxRelay(RelayPolicy policy)
-    : policy_(policy), lease_(policy.lease), idle_(policy.poll_min) {}
+    : policy_(policy),
+      lease_(policy.lease, policy.ordering == Ordering::total),
+      idle_(policy.poll_min) {}
 
 RelayEffects OutboxRelay::step(RelayEvent event, SteadyTime now) {
   RelayEffects out;
@@ -34,8 +37,36 @@ void OutboxRelay::on(relay::Woken, SteadyTime now, RelayEffects&) {
 }
 
 bool OutboxRelay::may_hand_out(SteadyTime now) const {
-  if (stopping_ || !lease_.valid(now) || now < pause_until_) return false;
+  if (stopping_ || !lease_.valid(now) || !holds_enough() || now < pause_until_) return false;
   return !probing_ || in_flight_.empty();
+}
+
+// Who keeps all rows in order must know all of them.
+bool OutboxRelay::holds_enough() const {
+  return policy_.ordering != Ordering::total || lease_.held() == kLeaseBuckets;
+}
+
+void OutboxRelay::add_to_buffer(RelayRow row, SteadyTime now) {
+  if (policy_.ordering == Ordering::none) row.key.clear();
+  if (policy_.ordering == Ordering::total) row.key = kOneKey;
+  if (row.expires_in) row.expires_at = now + *row.expires_in;
+  buffer_.push_back(std::move(row));
+}
+
+void OutboxRelay::give_up_expired(RelayRow row, SteadyTime now) {
+  const std::optional<int64_t> token = lease_.token(row.bucket);
+  DROM_ASSERT(token);
+  FailedMark mark;
+  mark.id = row.id;
+  mark.bucket = row.bucket;
+  mark.token = *token;
+  mark.to = FailedMark::To::dead;
+  mark.attempts = row.attempts;
+  mark.error = "expired before it was sent";
+  mark.key = std::move(row.key);
+  ++load_[static_cast<size_t>(row.bucket)];
+  if (sent_.empty() && failed_.empty()) marks_since_ = now;
+  failed_.push_back(std::move(mark));
 }
 
 // Whoever takes rows when there may be some must get one, else he asks in a tight loop.
@@ -47,11 +78,13 @@ bool OutboxRelay::any_free() const {
 
 void OutboxRelay::on(relay::Take take, SteadyTime now, RelayEffects& out) {
   if (!may_hand_out(now)) return;
-  const size_t max = probing_ ? 1 : take.max;
+  const bool one = probing_ || policy_.ordering == Ordering::total;
+  const size_t max = one ? 1 : take.max;
   // A hot key may not fill the whole window, else all other keys wait for it.
   const int key_max = static_cast<int>(std::max<size_t>(1, max / 4));
   std::unordered_map<std::string, int> taken;
   std::deque<RelayRow> kept;
+  const bool had_rows = !buffer_.empty();
   while (!buffer_.empty() && out.rows.size() < max) {
     RelayRow row = std::move(buffer_.front());
     buffer_.pop_front();
@@ -63,6 +96,12 @@ void OutboxRelay::on(relay::Take take, SteadyTime now, RelayEffects& out) {
         kept.push_back(std::move(row));
         continue;
       }
+    }
+    if (row.expires_at <= now) {
+      give_up_expired(std::move(row), now);
+      continue;
+    }
+    if (!row.key.empty()) {
       ++taken[row.key];
       ++keys_in_flight_[row.key];
     }
@@ -78,7 +117,7 @@ void OutboxRelay::on(relay::Take take, SteadyTime now, RelayEffects& out) {
     buffer_.push_front(std::move(kept.back()));
     kept.pop_back();
   }
-  if (buffer_.empty() && !out.rows.empty()) emptied_at_ = now;
+  if (buffer_.empty() && had_rows) emptied_at_ = now;
 }
 
 void OutboxRelay::on(relay::SettledAll settled, SteadyTime now, RelayEffects&) {
@@ -223,7 +262,7 @@ void OutboxRelay::on(relay::DataAnswer answer, SteadyTime now, RelayEffects&) {
 
   const bool found = !answer.rows.empty();
   for (RelayRow& row : answer.rows)
-    if (lease_.serves(row.bucket) && !stopping_) buffer_.push_back(std::move(row));
+    if (lease_.serves(row.bucket) && !stopping_) add_to_buffer(std::move(row), now);
   if (found || news_) {
     idle_ = policy_.poll_min;
     next_read_at_ = now;
@@ -257,7 +296,8 @@ bool OutboxRelay::marks_due(SteadyTime now) const {
 
 // When the next read makes sense, if ever.
 SteadyTime OutboxRelay::read_due() const {
-  if (stopping_ || !buffer_.empty() || lease_.serving().empty()) return SteadyTime::max();
+  if (stopping_ || !buffer_.empty() || lease_.serving().empty() || !holds_enough())
+    return SteadyTime::max();
   SteadyTime at = std::max(std::min(next_read_at_, retry_at_), pause_until_);
   // Reading around rows under way must step over all rows of their keys, so give them a moment.
   if (!in_flight_.empty()) at = std::max(at, emptied_at_ + policy_.mark_delay);
@@ -271,9 +311,11 @@ ReadRequest OutboxRelay::read_request() const {
   read.buckets = lease_.serving();
   read.all_buckets = read.buckets.size() == static_cast<size_t>(kLeaseBuckets);
   if (read.all_buckets) read.buckets.clear();
-  for (const auto& [key, count] : keys_in_flight_) read.busy_keys.push_back(key);
+  const bool by_key = policy_.ordering == Ordering::key;
+  if (by_key)
+    for (const auto& [key, count] : keys_in_flight_) read.busy_keys.push_back(key);
   for (const auto& [id, row] : in_flight_)
-    if (row.key.empty()) read.busy_ids.push_back(id);
+    if (!by_key || row.key.empty()) read.busy_ids.push_back(id);
   return read;
 }
 

@@ -8,6 +8,7 @@
 // - At most one handed-out group of a key is under way; whatever ends it other than done drops the
 //   key's later rows from the buffer, so that the next read finds the head first.
 // - Reads name what is under way instead of remembering a highest id: commit order is not id order.
+// - A row whose time has run out is given up, not handed out; nobody waits for it.
 // - Rows of a bucket that has changed hands are forgotten; their late receipts change nothing.
 // Pattern: Polling Publisher (microservices.io), Competing Consumers by key.
 #pragma once
@@ -35,7 +36,15 @@ enum class OnExhausted : uint8_t {
   block,  // the row is tried for ever; later rows of its key wait
 };
 
+// Which rows wait for which.
+enum class Ordering : uint8_t {
+  none,   // nobody waits
+  key,    // a row waits for the earlier ones of its key
+  total,  // a row waits for all earlier ones; one relay holds everything
+};
+
 struct RelayPolicy {
+  Ordering ordering = Ordering::key;
   size_t read_max = 512;        // rows in one read
   size_t mark_max = 512;        // marks that do not wait for company any more
   milliseconds mark_delay{20};  // how long a mark may wait for company
@@ -52,9 +61,12 @@ struct RelayPolicy {
 struct RelayRow {
   int64_t id = 0;
   int bucket = 0;
-  int attempts = 0;  // that failed before
-  std::string key;   // empty: no order asked for
-  List columns;      // the shell's
+  int attempts = 0;                        // that failed before
+  std::string key;                         // empty: no order asked for
+  std::optional<milliseconds> expires_in;  // when it was read, by the database's clock
+  List columns;                            // the shell's
+
+  SteadyTime expires_at = SteadyTime::max();  // the machine's
 };
 
 // Events.
@@ -114,7 +126,7 @@ struct ReadRequest {
   bool all_buckets = true;
   std::vector<int> buckets;            // unless all
   std::vector<std::string> busy_keys;  // not these: an earlier row of the key is under way
-  std::vector<int64_t> busy_ids;       // not these: rows without a key under way
+  std::vector<int64_t> busy_ids;       // not these: other rows under way
 };
 
 // One transaction, in this order.
@@ -172,6 +184,9 @@ class OutboxRelay {
   void forget_bucket(int bucket);
   bool may_hand_out(SteadyTime now) const;
   bool any_free() const;
+  bool holds_enough() const;
+  void add_to_buffer(RelayRow row, SteadyTime now);
+  void give_up_expired(RelayRow row, SteadyTime now);
   void plan(SteadyTime now, RelayEffects& out);
   bool marks_due(SteadyTime now) const;
   SteadyTime read_due() const;

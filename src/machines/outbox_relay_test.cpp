@@ -112,6 +112,68 @@ TEST(OutboxRelay, IsNotReadyWhileEveryBufferedKeyIsUnderWay) {
   EXPECT_EQ(b.take(4), std::vector<int64_t>{2});
 }
 
+TEST(OutboxRelay, WithoutOrderRowsOfOneKeyGoTogetherAndAFailureDropsNone) {
+  Bench b;
+  b.policy.ordering = Ordering::none;
+  b.start();
+  b.answer({row(1, "a"), row(2, "a"), row(3, "a")});
+  EXPECT_EQ(b.take(2), (std::vector<int64_t>{1, 2}));
+  b.settle(1, relay::Fate::failed);
+  EXPECT_EQ(b.take(2), std::vector<int64_t>{3});
+  b.pass(b.policy.mark_delay);
+  ASSERT_TRUE(b.reads());
+  EXPECT_TRUE(b.data()->read->busy_keys.empty());
+  EXPECT_EQ(b.data()->read->busy_ids.size(), 2u);
+}
+
+TEST(OutboxRelay, InTotalOrderItWaitsForAllBucketsAndForEveryRow) {
+  Bench b;
+  b.policy.ordering = Ordering::total;
+  b.relay = std::make_unique<OutboxRelay>(b.policy);
+  b.step(relay::Tick());
+  LeaseAnswer some;
+  some.ok = true;
+  some.asked = b.now;
+  some.relays = 2;
+  for (int bucket = 1; bucket < kLeaseBuckets; ++bucket) some.held.push_back({bucket, b.token});
+  b.step(some);
+  EXPECT_FALSE(b.reads()) << "one bucket is not ours";
+  b.pass(seconds(1));
+  const auto* again = std::get_if<LeaseRequest>(&b.last.trip);
+  ASSERT_TRUE(again);
+  EXPECT_TRUE(again->release.empty()) << "it shares with nobody";
+  EXPECT_EQ(again->claim, 1);
+  b.grant(2);
+  ASSERT_TRUE(b.reads());
+  b.answer({row(1, "a"), row(2, "b"), row(3, "")});
+  EXPECT_EQ(b.take(), std::vector<int64_t>{1});
+  EXPECT_FALSE(b.last.ready);
+  b.settle(1, relay::Fate::done);
+  EXPECT_EQ(b.take(), std::vector<int64_t>{2});
+  b.settle(2, relay::Fate::failed);
+  EXPECT_TRUE(b.take().empty()) << "3 waits for 2, and the table says when";
+}
+
+TEST(OutboxRelay, ARowThatExpiresInTheBufferIsGivenUpAndItsKeyGoesOn) {
+  Bench b;
+  b.start();
+  RelayRow first = row(1, "a"), second = row(2, "a"), third = row(3, "a");
+  second.expires_in = milliseconds(50);
+  third.expires_in = milliseconds(500);
+  b.answer({first, second, third});
+  EXPECT_EQ(b.take(4), std::vector<int64_t>{1});
+  b.pass(milliseconds(60));
+  b.settle(1, relay::Fate::done);
+  EXPECT_EQ(b.take(4), std::vector<int64_t>{3});
+  b.settle(3, relay::Fate::done);
+  ASSERT_TRUE(b.data());
+  ASSERT_EQ(b.data()->failed.size(), 1u);
+  EXPECT_EQ(b.data()->failed[0].id, 2);
+  EXPECT_EQ(b.data()->failed[0].to, FailedMark::To::dead);
+  EXPECT_EQ(b.data()->failed[0].attempts, 0) << "it was never tried";
+  EXPECT_EQ(b.data()->sent.size(), 2u);
+}
+
 TEST(OutboxRelay, MarksDoNotWaitLongForASlowRow) {
   Bench b;
   b.start();

@@ -52,13 +52,13 @@ std::string payload_sql(Dialect dialect, const Column& column) {
 std::string read_statement(Dialect dialect, const TableShape& shape, bool some) {
   const std::string text =
       R"(SELECT {id}, {bucket}, {event_id}, {key}, {type}, {payload}, NULL, {headers},
-  coalesce(x.attempts, 0), {created}{extras}
+  coalesce(x.attempts, 0), {created}, NULL{extras}
 FROM {table} AS t LEFT JOIN drom_trouble AS x ON x.resource = {resource} AND x.row_id = {id}
 WHERE {unsent}{buckets}
   AND (x.row_id IS NULL OR (x.status = 'due' AND (x.next_attempt_at IS NULL OR {next_past}))){available}
   AND NOT {busy_ids} AND coalesce({key}, '') NOT IN {busy_keys}
   AND NOT EXISTS (SELECT 1 FROM drom_trouble AS w
-    WHERE w.resource = {resource} AND w.next_attempt_at IS NOT NULL AND w.key = {key} AND w.key <> ''
+    WHERE w.resource = {resource} AND w.next_attempt_at IS NOT NULL AND {waits}
       AND w.row_id < {id} AND NOT {blocker_past}{fence})
 ORDER BY {id} LIMIT $3{bigint})";
   std::string extras;
@@ -66,7 +66,8 @@ ORDER BY {id} LIMIT $3{bigint})";
     extras += ", " + (column ? column_sql(dialect, column, "t") : std::string("NULL"));
   const std::string id = column_sql(dialect, shape.sequence, "t");
   return fill(
-      text, {{"bucket", bucket_sql(dialect, shape, "t")},
+      text, {{"waits", waits_for(shape.ordering, "w.key = {key} AND w.key <> ''")},
+             {"bucket", bucket_sql(dialect, shape, "t")},
              {"event_id", text_sql(dialect, shape.event_id ? shape.event_id : shape.sequence, "t")},
              {"type", text_sql(dialect, shape.type, "t")},
              {"payload", payload_sql(dialect, shape.payload)},
@@ -194,7 +195,7 @@ std::string archive_table(std::string_view sql_table) {
 Statements make_statements(Dialect dialect, const TableShape& shape, SentPolicy sent) {
   if (dialect == Dialect::mysql) return make_mysql_statements(shape, sent);
   // What does not touch the table is the same for all.
-  Statements out = make_statements(dialect, shape.table, sent);
+  Statements out = make_statements(dialect, shape.table, sent, shape.ordering);
   if (shape.foreign()) {
     out.insert.clear();
     out.read_all = read_statement(dialect, shape, false);

@@ -92,6 +92,7 @@ namespace {
 void add_metadata(Exchange& exchange, RelayRow& row) {
   List& columns = row.columns;
   Headers& headers = exchange.message.headers;
+  exchange.key = columns[kColKey].to_text();
   headers.append("outbox.id", row.id);
   headers.append("outbox.eventId", std::move(columns[kColEventId]));
   headers.append("outbox.key", std::move(columns[kColKey]));
@@ -145,14 +146,13 @@ Result<Exchange> restore_debezium(const TableShape& shape, const EventShape& eve
     exchange.message.body = std::move(payload);
   }
   add_metadata(exchange, row);
-  exchange.key = std::move(row.key);
   return exchange;
 }
 
 }  // namespace
 
 Result<Exchange> restore_foreign(const TableShape& shape, const EventShape& event, RelayRow row) {
-  constexpr size_t kOwn = kColCreatedAt + 1;
+  constexpr size_t kOwn = kColExtras;
   List extras(std::make_move_iterator(row.columns.begin() + kOwn),
               std::make_move_iterator(row.columns.end()));
   row.columns.resize(kOwn);

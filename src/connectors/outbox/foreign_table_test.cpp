@@ -57,7 +57,8 @@ class ForeignTableTest : public ::testing::Test {
                    Value(),
                    Value(),
                    0,
-                   "2026-11-30T12:00:00Z"};
+                   "2026-11-30T12:00:00Z",
+                   Value()};
     for (Value& extra : extras) out.columns.push_back(std::move(extra));
     return out;
   }

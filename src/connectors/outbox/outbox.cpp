@@ -86,6 +86,11 @@ std::vector<OptionSpec> producer_part() {
            "How long the event waits before it becomes due: a duration, milliseconds or a date. It "
            "does not hold back other events of its key.",
        .example = "30m"},
+      {.name = "timeToLive",
+       .type = OptionType::expression,
+       .doc = "How long the event is worth sending: a duration, milliseconds or a date. A row that "
+              "has not been sent by then becomes dead instead; other events of its key go on.",
+       .example = "1h"},
       {.name = "headers",
        .type = OptionType::list,
        .doc = "Headers to store: names, prefixes with a star, or a star for all except credentials "
@@ -98,6 +103,14 @@ std::vector<OptionSpec> producer_part() {
 
 std::vector<OptionSpec> relay_part() {
   return {
+      {.name = "ordering",
+       .type = OptionType::enumeration,
+       .doc =
+           "Which events wait for which: key keeps the events of one key in order; none lets "
+           "every event go as soon as it can; total keeps all of them in order, one at a time, "
+           "through one relay while others stand by, and one that fails holds up all later ones.",
+       .fallback = "key",
+       .values = {"none", "key", "total"}},
       {.name = "maximumAttempts",
        .type = OptionType::integer,
        .doc = "How often an event is tried before failurePolicy applies; 0 means without end. "
@@ -124,11 +137,12 @@ std::vector<OptionSpec> relay_part() {
        .type = OptionType::enumeration,
        .doc = "What happens after the last attempt, or at once when the payload is wrong or "
               "refused for "
-              "good: skip makes the row dead and goes on with its key, park keeps the key waiting "
+              "good: skip (or deadLetter) makes the row dead and goes on with its key, park keeps "
+              "the key waiting "
               "for a "
               "person, block tries for ever and keeps the key waiting.",
        .fallback = "skip",
-       .values = {"skip", "park", "block"}},
+       .values = {"skip", "deadLetter", "park", "block"}},
       {.name = "sentPolicy",
        .type = OptionType::enumeration,
        .doc =
@@ -221,6 +235,11 @@ OnExhausted failure_policy(const std::string& text) {
   return OnExhausted::skip;
 }
 
+Ordering ordering(const std::string& text) {
+  if (text == "none") return Ordering::none;
+  return text == "total" ? Ordering::total : Ordering::key;
+}
+
 RelayPolicy relay_policy(const Config& config) {
   RelayPolicy policy;
   policy.read_max = static_cast<size_t>(config.integer("batchSize"));
@@ -229,6 +248,7 @@ RelayPolicy relay_policy(const Config& config) {
   policy.retry.initial = config.duration("initialDelay");
   policy.retry.multiplier = config.number("multiplier");
   policy.retry.maximum = config.duration("maxDelay");
+  policy.ordering = ordering(config.text("ordering"));
   policy.on_exhausted = failure_policy(config.text("failurePolicy"));
   policy.lease = config.duration("lease");
   policy.poll_max = config.duration("maxPollDelay");
@@ -269,6 +289,7 @@ Result<OutboxOptions> read_options(const Config& config) {
   options.type = config.expression("type");
   options.event_id = config.expression("eventId");
   options.delay = config.expression("delay");
+  options.time_to_live = config.expression("timeToLive");
   options.headers = config.list("headers");
   options.policy = relay_policy(config);
   Result<std::optional<ForeignTable>> foreign = foreign_table(config, options.table);

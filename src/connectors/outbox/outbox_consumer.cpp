@@ -39,7 +39,8 @@ class OutboxConsumer final : public Consumer {
     ConsumerTraits traits;
     traits.in_flight_max = options_.in_flight_max;
     traits.poll_max = options_.in_flight_max;
-    traits.keyed = true;
+    traits.keyed = options_.policy.ordering == Ordering::key;
+    if (options_.policy.ordering == Ordering::total) traits.in_flight_max = traits.poll_max = 1;
     return traits;
   }
 

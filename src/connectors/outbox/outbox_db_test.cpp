@@ -226,6 +226,11 @@ class OutboxDb : public testing::SqlTest {
   std::vector<Seen> seen;
 };
 
+ExpressionPtr always(std::string_view text) {
+  ExpressionError problem;
+  return compile_expression("constant", text, ExpressionUse::value, problem);
+}
+
 Error transient(std::string what = "boom") { return Error(ErrorKind::transient, std::move(what)); }
 
 // Where a database has a server, relays share the keys by leases; beside a SQLite file a lock
@@ -423,6 +428,68 @@ TEST_P(OutboxDb, AfterTheLastAttemptTheRowIsDeadAndItsKeyGoesOn) {
   EXPECT_EQ(calls, 3);
   EXPECT_EQ(bodies(), std::vector<std::string>{"good"});
   EXPECT_EQ(number("SELECT attempts FROM outbox_x WHERE payload = 'wrong'"), 1);
+}
+
+TEST_P(OutboxDb, WithoutOrderAFailureHoldsUpNobody) {
+  options.policy.ordering = Ordering::none;
+  send("bad", "k");
+  send("good", "k");
+  start([&](const Exchange& exchange) -> std::optional<Error> {
+    if (exchange.message.body.raw() == "bad" && seen.empty()) return transient();
+    return std::nullopt;
+  });
+  ASSERT_TRUE(wait_for(2));
+  EXPECT_EQ(bodies(), (std::vector<std::string>{"good", "bad"}));
+  EXPECT_EQ(seen[0].key, "k") << "the key still travels";
+}
+
+TEST_P(OutboxDb, InTotalOrderAFailureHoldsUpAll) {
+  options.policy.ordering = Ordering::total;
+  for (const char* body : {"a", "b", "c", "d"}) send(body, std::string("key of ") + body);
+  int failures = 0;
+  start([&](const Exchange& exchange) -> std::optional<Error> {
+    if (exchange.message.body.raw() == "b" && failures++ < 2) return transient();
+    return std::nullopt;
+  });
+  ASSERT_TRUE(wait_for(4));
+  EXPECT_EQ(bodies(), (std::vector<std::string>{"a", "b", "c", "d"}));
+  EXPECT_EQ(seen[3].key, "key of d");
+}
+
+TEST_P(OutboxServerDb, InTotalOrderOneRelayWorksAndAnotherTakesOver) {
+  options.policy.ordering = Ordering::total;
+  for (int i = 0; i < 20; ++i) send(std::to_string(i), "k" + std::to_string(i % 5));
+  Pump& first = start();
+  ASSERT_TRUE(wait_for(20));
+  start();
+  for (int i = 20; i < 40; ++i) send(std::to_string(i), "k" + std::to_string(i % 5));
+  ASSERT_TRUE(wait_for(40));
+  stop(first);
+  for (int i = 40; i < 60; ++i) send(std::to_string(i), "k" + std::to_string(i % 5));
+  ASSERT_TRUE(wait_for(60));
+  for (size_t i = 0; i < seen.size(); ++i) {
+    EXPECT_EQ(seen[i].body, std::to_string(i));
+    EXPECT_EQ(seen[i].relay, i < 40 ? "relay1" : "relay2");
+  }
+}
+
+TEST_P(OutboxDb, ARowThatHasExpiredIsDeadAndItsKeyGoesOn) {
+  options.time_to_live = always("1ms");
+  producer = make_producer(services(*database), options);
+  open(*producer);
+  send("late", "k");
+  options.time_to_live = always("1h");
+  producer = make_producer(services(*database), options);
+  open(*producer);
+  send("fresh", "k");
+  let_pass(milliseconds(20));
+  start();
+  ASSERT_TRUE(wait_for(1));
+  ASSERT_TRUE(all_sent());
+  EXPECT_EQ(bodies(), std::vector<std::string>{"fresh"});
+  EXPECT_EQ(number("SELECT count(*) FROM outbox_x WHERE status = 'dead' AND payload = 'late' AND "
+                   "attempts = 0 AND last_error LIKE 'expired%'"),
+            1);
 }
 
 TEST_P(OutboxDb, AParkedRowHoldsItsKeyUntilSomebodyRetriesIt) {

@@ -30,6 +30,7 @@ struct OutboxOptions {
   ExpressionPtr type;
   ExpressionPtr event_id;
   ExpressionPtr delay;
+  ExpressionPtr time_to_live;
   std::vector<std::string> headers;
   // Consumer.
   RelayPolicy policy;
@@ -41,7 +42,9 @@ struct OutboxOptions {
 
 // The shape to be resolved against the real table.
 inline TableShape shape_of(const OutboxOptions& options) {
-  return options.foreign ? options.foreign->shape : own_shape(options.table);
+  TableShape out = options.foreign ? options.foreign->shape : own_shape(options.table);
+  out.ordering = options.policy.ordering;
+  return out;
 }
 
 // The options of `outbox:` endpoints, for the engine and for programs that work on the same tables.

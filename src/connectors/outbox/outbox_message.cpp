@@ -176,6 +176,7 @@ Result<Exchange> restore(RelayRow row) {
   if (!restored) return std::move(restored.error());
   headers.set(kEventIdHeader, columns[kColEventId]);
   if (!columns[kColType].is_null()) headers.set(kEventTypeHeader, columns[kColType]);
+  exchange.key = columns[kColKey].to_text();
   headers.append("outbox.id", row.id);
   headers.append("outbox.eventId", std::move(columns[kColEventId]));
   headers.append("outbox.key", std::move(columns[kColKey]));
@@ -184,7 +185,6 @@ Result<Exchange> restore(RelayRow row) {
   headers.append("outbox.createdAt", std::move(columns[kColCreatedAt]));
   const bool has_bytes = columns[kColPayload].is_null();
   exchange.message.body = std::move(columns[has_bytes ? kColPayloadBytes : kColPayload]);
-  exchange.key = std::move(row.key);
   return exchange;
 }
 

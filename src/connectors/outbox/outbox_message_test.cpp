@@ -14,7 +14,8 @@ RelayRow row_of(const StoredBody& body, const Value& headers) {
   row.key = "k";
   row.attempts = 2;
   row.columns = {12,        3,          "e-9",   "k", "order.created",
-                 body.text, body.bytes, headers, 2,   "2026-11-30T12:00:00Z"};
+                 body.text, body.bytes, headers, 2,   "2026-11-30T12:00:00Z",
+                 Value()};
   return row;
 }
 

@@ -21,6 +21,7 @@ constexpr std::string_view kDdl = R"(CREATE TABLE IF NOT EXISTS {table} (
   headers longtext,
   created_at timestamp(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3),
   available_at timestamp(3) NULL DEFAULT NULL,
+  expires_at timestamp(3) NULL DEFAULT NULL,
   bucket int GENERATED ALWAYS AS (
     crc32(if(coalesce(length(`key`), 0) = 0, event_id, `key`)) & 63) VIRTUAL,
   status varchar(8) NOT NULL DEFAULT 'due' CHECK (status IN ('due', 'sent', 'dead', 'parked')),
@@ -63,24 +64,27 @@ std::string filter(std::string_view column, std::string_view parameter) {
   return "(" + in_ids(kMysql, column, parameter) + " IS TRUE)";
 }
 
-std::string read_statement(const std::string& table, bool some) {
-  return fill(R"(SELECT t.id, t.bucket, t.event_id, t.key, t.type, t.payload, t.payload_bytes,
-  t.headers, t.attempts, t.created_at
+std::string read_statement(const TableShape& shape, bool some) {
+  return fill(
+      R"(SELECT t.id, t.bucket, t.event_id, t.key, t.type, t.payload, t.payload_bytes,
+  t.headers, t.attempts, t.created_at, {expires_in}
 FROM {table} AS t
 WHERE t.status = 'due'{buckets}
   AND (t.next_attempt_at IS NULL OR {next_past})
   AND (t.available_at IS NULL OR {available_past})
   AND NOT {busy_ids} AND coalesce(t.key, '') NOT IN {busy_keys}
   AND NOT EXISTS (SELECT 1 FROM {table} AS w
-    WHERE w.waiting_key = t.key AND length(w.waiting_key) > 0 AND w.id < t.id AND NOT {blocker_past})
+    WHERE w.next_attempt_at IS NOT NULL AND {waits} AND w.id < t.id AND NOT {blocker_past})
 ORDER BY t.id LIMIT $3)",
-              {{"table", table},
-               {"buckets", some ? " AND " + filter("t.bucket", "$4") : ""},
-               {"next_past", is_past(kMysql, "t.next_attempt_at")},
-               {"available_past", is_past(kMysql, "t.available_at")},
-               {"blocker_past", is_past(kMysql, "w.next_attempt_at")},
-               {"busy_ids", in_ids(kMysql, "t.id", "$1")},
-               {"busy_keys", in_texts(kMysql, "$2")}});
+      {{"table", shape.sql_table},
+       {"waits", waits_for(shape.ordering, "w.waiting_key = t.key AND length(w.waiting_key) > 0")},
+       {"expires_in", ms_until(kMysql, "t.expires_at")},
+       {"buckets", some ? " AND " + filter("t.bucket", "$4") : ""},
+       {"next_past", is_past(kMysql, "t.next_attempt_at")},
+       {"available_past", is_past(kMysql, "t.available_at")},
+       {"blocker_past", is_past(kMysql, "w.next_attempt_at")},
+       {"busy_ids", in_ids(kMysql, "t.id", "$1")},
+       {"busy_keys", in_texts(kMysql, "$2")}});
 }
 
 std::string foreign_read_statement(const TableShape& shape, bool some) {
@@ -90,16 +94,17 @@ std::string foreign_read_statement(const TableShape& shape, bool some) {
     extras += ", " + (column ? column_sql(kMysql, column, "t") : std::string("NULL"));
   return fill(
       R"(SELECT {id}, {bucket}, {event_id}, {key}, {type}, {payload}, NULL, {headers},
-  coalesce(x.attempts, 0), {created}{extras}
+  coalesce(x.attempts, 0), {created}, NULL{extras}
 FROM {table} AS t LEFT JOIN drom_trouble AS x ON x.resource = '{resource}' AND x.row_id = {id}
 WHERE {unsent}{buckets}
   AND (x.row_id IS NULL OR (x.status = 'due' AND (x.next_attempt_at IS NULL OR {next_past}))){available}
   AND NOT {busy_ids} AND coalesce({key}, '') NOT IN {busy_keys}
   AND NOT EXISTS (SELECT 1 FROM drom_trouble AS w
-    WHERE w.resource = '{resource}' AND w.next_attempt_at IS NOT NULL AND w.key = {key}
-      AND length(w.key) > 0 AND w.row_id < {id} AND NOT {blocker_past})
+    WHERE w.resource = '{resource}' AND w.next_attempt_at IS NOT NULL AND {waits}
+      AND w.row_id < {id} AND NOT {blocker_past})
 ORDER BY {id} LIMIT $3)",
-      {{"bucket", bucket_sql(kMysql, shape, "t")},
+      {{"waits", waits_for(shape.ordering, "w.key = {key} AND length(w.key) > 0")},
+       {"bucket", bucket_sql(kMysql, shape, "t")},
        {"event_id", text_sql(kMysql, shape.event_id ? shape.event_id : shape.sequence, "t")},
        {"type", text_sql(kMysql, shape.type, "t")},
        {"payload", shape.payload.kind == ColumnKind::bytes
@@ -287,11 +292,12 @@ Statements make_mysql_statements(const TableShape& shape, SentPolicy sent) {
             " = drom_trouble.row_id AND " + unsent_sql(kMysql, shape, "t") + ")");
   } else {
     out.insert = "INSERT INTO " + shape.sql_table +
-                 " (event_id, `key`, type, payload, payload_bytes, headers, available_at) VALUES "
+                 " (event_id, `key`, type, payload, payload_bytes, headers, available_at, "
+                 "expires_at) VALUES "
                  "(coalesce($1, CAST(uuid() AS CHAR)), $2, $3, $4, $5, $6, " +
-                 time_after(kMysql, "$7") + ")";
-    out.read_all = read_statement(shape.sql_table, false);
-    out.read_some = read_statement(shape.sql_table, true);
+                 time_after(kMysql, "$7") + ", " + time_after(kMysql, "$8") + ")";
+    out.read_all = read_statement(shape, false);
+    out.read_some = read_statement(shape, true);
   }
   add_mark_sent(shape, sent, out);
   out.mark_failed = mark_failed_statement(shape);

@@ -8,7 +8,7 @@
 namespace drom::outbox {
 namespace {
 
-// A delay: a duration text ("5s"), milliseconds, or the moment when the row becomes due.
+// A delay or a time to live: a duration text ("5s"), milliseconds, or the moment that is meant.
 Result<Value> delay_ms(const Value& value, WallTime now) {
   if (value.is_null()) return Value();
   if (const WallTime* at = value.as_time())
@@ -114,10 +114,11 @@ class OutboxProducer final : public Producer {
 
   Result<sql::Command> row(const Exchange& exchange, const Scope& scope) const {
     const EvalScope eval = scope.eval();
-    Value key(exchange.key), type, event_id, delay;
+    Value key(exchange.key), type, event_id, delay, time_to_live;
     for (auto& [expression, target] :
          {std::pair(&options_.key, &key), std::pair(&options_.type, &type),
-          std::pair(&options_.event_id, &event_id), std::pair(&options_.delay, &delay)}) {
+          std::pair(&options_.event_id, &event_id), std::pair(&options_.delay, &delay),
+          std::pair(&options_.time_to_live, &time_to_live)}) {
       if (!*expression) continue;
       Result<Value> value = (*expression)->evaluate(exchange, eval);
       if (!value) return std::move(value.error());
@@ -125,13 +126,15 @@ class OutboxProducer final : public Producer {
     }
     Result<Value> ms = delay_ms(delay, clock_.wall());
     if (!ms) return std::move(ms.error());
+    Result<Value> live = delay_ms(time_to_live, clock_.wall());
+    if (!live) return std::move(live.error());
     StoredBody body = store_body(exchange.message.body);
     Value headers = store_headers(exchange.message.headers, filter_, body.json);
     sql::Command out;
     out.sql = insert_;
     out.params = {text_or_null(event_id), text_or_null(key),     text_or_null(type),
                   std::move(body.text),   std::move(body.bytes), std::move(headers),
-                  std::move(*ms)};
+                  std::move(*ms),         std::move(*live)};
     return out;
   }
 

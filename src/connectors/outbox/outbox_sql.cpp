@@ -29,20 +29,23 @@ std::string text_cast(Dialect dialect) { return dialect == Dialect::postgres ? "
 // Due rows whose time has come and whose key does not wait for an earlier row. Ordered by id, which
 // is drawn while the writer holds what it protects; never "id > last", because ids become visible
 // out of order. The blocker's index holds only rows in backoff and parked ones.
-std::string read_statement(Dialect dialect, const std::string& table, bool some) {
+std::string read_statement(Dialect dialect, const std::string& table, bool some,
+                           Ordering ordering) {
   const std::string text =
       R"(SELECT t.id, t.bucket, t.event_id, t.key, t.type, t.payload, t.payload_bytes, t.headers,
-  t.attempts, t.created_at
+  t.attempts, t.created_at, {expires_in}
 FROM {table} AS t
 WHERE t.status = 'due'{buckets}
   AND (t.next_attempt_at IS NULL OR {next_past})
   AND (t.available_at IS NULL OR {available_past})
   AND NOT {busy_ids} AND coalesce(t.key, '') NOT IN {busy_keys}
   AND NOT EXISTS (SELECT 1 FROM {table} AS w
-    WHERE w.next_attempt_at IS NOT NULL AND w.key = t.key AND w.key <> '' AND w.id < t.id AND NOT {blocker_past}{fence})
+    WHERE w.next_attempt_at IS NOT NULL AND {waits} AND w.id < t.id AND NOT {blocker_past}{fence})
 ORDER BY t.id LIMIT $3{bigint})";
   return fill(
       text, {{"table", table},
+             {"waits", waits_for(ordering, "w.key = t.key AND w.key <> ''")},
+             {"expires_in", ms_until(dialect, "t.expires_at")},
              {"buckets", some ? " AND " + in_ids(dialect, "t.bucket", "$4") : ""},
              {"next_past", is_past(dialect, "t.next_attempt_at")},
              {"available_past", is_past(dialect, "t.available_at")},
@@ -152,6 +155,7 @@ constexpr std::string_view kSqliteDdl = R"(CREATE TABLE IF NOT EXISTS {table} (
   headers TEXT,
   created_at TEXT NOT NULL DEFAULT ({now}),
   available_at TEXT,
+  expires_at TEXT,
   bucket INTEGER GENERATED ALWAYS AS (
     CASE WHEN coalesce(key, '') = '' THEN id & 63
     ELSE (unicode(key) * 31 + unicode(substr(key, -1)) * 7 + unicode(substr(key, -2)) * 131
@@ -176,6 +180,7 @@ constexpr std::string_view kPostgresDdl = R"(CREATE TABLE IF NOT EXISTS {table} 
   headers text,
   created_at timestamptz NOT NULL DEFAULT now(),
   available_at timestamptz,
+  expires_at timestamptz,
   bucket integer GENERATED ALWAYS AS (
     CASE WHEN coalesce(key, '') = '' THEN (id & 63)::integer ELSE hashtext(key) & 63 END) STORED,
   status text NOT NULL DEFAULT 'due' CHECK (status IN ('due', 'sent', 'dead', 'parked')),
@@ -299,6 +304,24 @@ std::string time_never(Dialect dialect) {
   return dialect == Dialect::postgres ? "'infinity'::timestamptz" : "'9999-12-31T23:59:59.999Z'";
 }
 
+std::string waits_for(Ordering ordering, std::string_view keyed) {
+  switch (ordering) {
+    case Ordering::none: return "1 = 0";
+    case Ordering::key: return std::string(keyed);
+    case Ordering::total: return "1 = 1";
+  }
+  return std::string(keyed);
+}
+
+std::string ms_until(Dialect dialect, std::string_view column) {
+  const std::string c(column);
+  if (dialect == Dialect::mysql)
+    return "(timestampdiff(MICROSECOND, utc_timestamp(3), " + c + ") DIV 1000)";
+  if (dialect == Dialect::postgres)
+    return "ceil(extract(epoch FROM " + c + " - now()) * 1000)::bigint";
+  return "CAST(round((julianday(" + c + ") - julianday('now')) * 86400000) AS INTEGER)";
+}
+
 std::string failed_marks_table(Dialect dialect) {
   if (dialect == Dialect::postgres)
     return "jsonb_to_recordset($1::text::jsonb) AS m(id bigint, token bigint, status text, "
@@ -323,7 +346,8 @@ std::string is_past(Dialect dialect, std::string_view column) {
   return "(julianday(" + c + ") <= julianday('now'))";
 }
 
-Statements make_statements(Dialect dialect, const std::string& table, SentPolicy sent) {
+Statements make_statements(Dialect dialect, const std::string& table, SentPolicy sent,
+                           Ordering ordering) {
   if (dialect == Dialect::mysql) return make_mysql_statements(own_shape(table), sent);
   const bool postgres = dialect == Dialect::postgres;
   const std::string text = text_cast(dialect);
@@ -332,21 +356,24 @@ Statements make_statements(Dialect dialect, const std::string& table, SentPolicy
       postgres ? "SELECT 1 WHERE to_regclass($1::text) IS NOT NULL"
                : "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = $1 COLLATE NOCASE";
   out.insert = fill(
-      R"(INSERT INTO {table} (event_id, key, type, payload, payload_bytes, headers, available_at)
-VALUES (coalesce($1{text}, {uuid}), $2{text}, $3{text}, $4{text}, $5{bytes}, $6{text}, {available}))",
+      R"(INSERT INTO {table} (event_id, key, type, payload, payload_bytes, headers, available_at,
+  expires_at)
+VALUES (coalesce($1{text}, {uuid}), $2{text}, $3{text}, $4{text}, $5{bytes}, $6{text}, {available},
+  {expires}))",
       {{"table", table},
        {"text", text},
        {"bytes", postgres ? "::bytea" : ""},
        {"uuid", new_uuid(dialect)},
-       {"available", time_after(dialect, "$7")}});
+       {"available", time_after(dialect, "$7")},
+       {"expires", time_after(dialect, "$8")}});
   // Without fresh statistics PostgreSQL would collect and sort the whole backlog for every read.
   if (postgres)
     out.before_read =
         "SELECT set_config('enable_sort', 'off', true), set_config('enable_bitmapscan', 'off', "
         "true), "
         "set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)";
-  out.read_all = read_statement(dialect, table, false);
-  out.read_some = read_statement(dialect, table, true);
+  out.read_all = read_statement(dialect, table, false, ordering);
+  out.read_some = read_statement(dialect, table, true, ordering);
   out.mark_sent = fill(
       R"({verb} WHERE {ids} AND status = 'due' AND bucket IN (SELECT l.bucket FROM drom_lease AS l
   WHERE l.resource = $2{text} AND l.owner = $3{text} AND l.token = $4{bigint}))",

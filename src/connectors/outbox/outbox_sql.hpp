@@ -29,7 +29,7 @@ std::string wake_channel(std::string_view table);
 struct Statements {
   std::string exists;  // $1 table; a row when the table exists
   // $1 event id or null, $2 key, $3 type, $4 payload text, $5 payload bytes, $6 headers JSON,
-  // $7 delay in ms or null.
+  // $7 delay in ms or null, $8 time to live in ms or null.
   std::string insert;
 
   std::string before_read;  // in the same transaction; "" where not needed
@@ -57,7 +57,8 @@ struct Statements {
   std::string leave;          // $1, $2
 };
 
-Statements make_statements(sql::Dialect dialect, const std::string& table, SentPolicy sent);
+Statements make_statements(sql::Dialect dialect, const std::string& table, SentPolicy sent,
+                           Ordering ordering = Ordering::key);
 // For a shape that table_check has resolved.
 Statements make_statements(sql::Dialect dialect, const TableShape& shape, SentPolicy sent);
 
@@ -78,6 +79,8 @@ enum RowColumn : size_t {
   kColHeaders,
   kColAttempts,
   kColCreatedAt,
+  kColExpiresIn,  // ms, null: never
+  kColExtras,     // the first of them
 };
 
 // Lists as one bound parameter: an array literal for PostgreSQL, JSON for the others.
@@ -97,6 +100,10 @@ std::string update_by_ids(sql::Dialect dialect, const std::string& table, std::s
 std::string time_now(sql::Dialect dialect);
 // `parameter` in milliseconds from now; null when it is null.
 std::string time_after(sql::Dialect dialect, std::string_view parameter);
+// Whether row `w` is one that row `t` has to wait for, given their keys; `keyed` compares these.
+std::string waits_for(Ordering ordering, std::string_view keyed);
+// Milliseconds from now until the time in the column; null when it is null.
+std::string ms_until(sql::Dialect dialect, std::string_view column);
 // The list of marks of mark_failed as a table `m`; and the time that never comes.
 std::string failed_marks_table(sql::Dialect dialect);
 std::string time_never(sql::Dialect dialect);

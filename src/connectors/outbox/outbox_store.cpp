@@ -357,6 +357,8 @@ async<relay::DataAnswer> OutboxStore::data(DataTrip trip, Error* failure) {
     out.bucket = static_cast<int>(integer(row[kColBucket]));
     out.attempts = static_cast<int>(integer(row[kColAttempts]));
     out.key = row[kColKey].to_text();
+    if (const std::optional<int64_t> ms = row[kColExpiresIn].to_int())
+      out.expires_in = milliseconds(*ms);
     out.columns = std::move(row);
     answer.rows.push_back(std::move(out));
   }

@@ -30,6 +30,7 @@ constexpr OwnColumn kOwnColumns[] = {
     {"created_at", "timestamptz NOT NULL DEFAULT now()", "",
      "timestamp(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3)"},
     {"available_at", "timestamptz", "TEXT", "timestamp(3) NULL DEFAULT NULL"},
+    {"expires_at", "timestamptz", "TEXT", "timestamp(3) NULL DEFAULT NULL"},
     {"status", "text NOT NULL DEFAULT 'due'", "TEXT NOT NULL DEFAULT 'due'",
      "varchar(8) NOT NULL DEFAULT 'due'"},
     {"attempts", "integer NOT NULL DEFAULT 0", "INTEGER NOT NULL DEFAULT 0",

@@ -11,6 +11,7 @@
 
 #include "drom/base/error.hpp"
 #include "drom/sql/database.hpp"
+#include "machines/outbox_relay.hpp"
 
 namespace drom::outbox {
 
@@ -41,6 +42,7 @@ struct Column {
 
 struct TableShape {
   TableFormat format = TableFormat::drom;
+  Ordering ordering = Ordering::key;
   std::string table;      // as configured, checked; also the resource of the leases
   std::string sql_table;  // as it stands in statements
 
