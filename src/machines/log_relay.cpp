@@ -63,21 +63,24 @@ void LogRelay::take(size_t max, SteadyTime now, LogEffects& out) {
     const auto [first, key] = *ready_.begin();
     ready_.erase(ready_.begin());
     if (!key) {
-      hand_out(first);
+      if (!hold_expired(*entry(first), now)) hand_out(first);
       continue;
     }
     Key& k = key->second;
-    for (size_t n = 0; n < key_max && !k.waiting.empty() && out.rows.size() < max; ++n) {
-      hand_out(k.waiting.front());
+    for (size_t n = 0; n < key_max && !k.waiting.empty() && out.rows.size() < max;) {
+      const uint64_t seq = k.waiting.front();
       k.waiting.pop_front();
+      if (hold_expired(*entry(seq), now)) continue;
+      hand_out(seq);
       ++k.out;
+      ++n;
     }
   }
   std::ranges::sort(out.rows, {}, &LogHandOut::seq);
 }
 
-void LogRelay::on(logs::Rows rows, SteadyTime) {
-  for (LogRow& row : rows.rows) arrive(std::move(row));
+void LogRelay::on(logs::Rows rows, SteadyTime now) {
+  for (LogRow& row : rows.rows) arrive(std::move(row), now);
   if (!rows.end) return;
   Entry barrier;
   barrier.state = State::barrier;
@@ -85,7 +88,8 @@ void LogRelay::on(logs::Rows rows, SteadyTime) {
   entries_.push_back(std::move(barrier));
 }
 
-void LogRelay::arrive(LogRow row) {
+void LogRelay::arrive(LogRow row, SteadyTime now) {
+  if (row.expires_in) row.expires_at = now + *row.expires_in;
   const uint64_t seq = first_seq_ + entries_.size();
   entries_.emplace_back();
   Entry& e = entries_.back();
@@ -119,6 +123,13 @@ void LogRelay::hold(Entry& e, Hold how) {
   if (e.row.id == 0) e.hold.columns = std::move(e.row.columns);
   e.row.columns.clear();
   if (!e.row.key.empty()) ++keys_[e.row.key].pending;
+}
+
+// The relay behind makes it dead; nothing waits for it.
+bool LogRelay::hold_expired(Entry& e, SteadyTime now) {
+  if (e.row.expires_at > now) return false;
+  hold(e, Hold());
+  return true;
 }
 
 // From now on the key's rows go behind the failed one.

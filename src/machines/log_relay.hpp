@@ -59,9 +59,11 @@ struct LogPolicy {
 struct LogRow {
   LogPosition position;  // where the log stands once this row and all before it are done
   int64_t id = 0;        // of its row in the table; 0: it has none
-  bool later = false;    // its time has not come: the claim table keeps it
-  std::string key;       // empty: no order asked for
-  List columns;          // the shell's
+  bool later = false;    // its time has not come, or is over: the claim table keeps it
+  std::optional<milliseconds> expires_in;     // when it was read, by the database's clock
+  SteadyTime expires_at = SteadyTime::max();  // the machine's
+  std::string key;                            // empty: no order asked for
+  List columns;                               // the shell's
 };
 
 // A row for the claim table.
@@ -185,11 +187,12 @@ class LogRelay {
   void take(size_t max, SteadyTime now, LogEffects& out);
 
   Entry* entry(uint64_t seq);
-  void arrive(LogRow row);
+  void arrive(LogRow row, SteadyTime now);
   void settle(relay::Settled settled, SteadyTime now);
   void fail(uint64_t seq, Entry& e, relay::Settled settled, SteadyTime now);
   void put_back(uint64_t seq, Entry& e);
   void hold(Entry& e, Hold how);
+  bool hold_expired(Entry& e, SteadyTime now);
   void hold_key(const std::string& name);
   void release_key(Keys::iterator key);
   void advance(SteadyTime now);

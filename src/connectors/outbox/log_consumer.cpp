@@ -42,7 +42,7 @@ class LogConsumer final : public Consumer {
     ConsumerTraits traits;
     traits.in_flight_max = options_.in_flight_max;
     traits.poll_max = options_.in_flight_max;
-    traits.keyed = true;
+    traits.keyed = options_.policy.ordering == Ordering::key;
     return traits;
   }
 
@@ -141,6 +141,7 @@ class LogConsumer final : public Consumer {
     out.owner = s_.rng.uuid();
     out.create_table = options_.create_table;
     out.lease = options_.policy.lease;
+    out.keyed = options_.policy.ordering == Ordering::key;
     out.rotate_bytes = options_.rotate_bytes;
     return out;
   }

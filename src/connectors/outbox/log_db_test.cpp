@@ -168,6 +168,40 @@ TEST_P(LogModeDb, ADelayedRowWaitsAndHoldsNobodyBack) {
   EXPECT_TRUE(drained());
 }
 
+TEST_P(LogModeDb, ARowThatHasExpiredIsDeadAndHoldsNobodyBack) {
+  run("INSERT INTO outbox_x_log (key, payload, expires_at) VALUES ('k', 'old', now() - interval "
+      "'1 second'), ('k', 'soon', now() + interval '300 milliseconds'), ('k', '3', now() + "
+      "interval "
+      "'1 hour')");
+  bool away = true;
+  start([&](const Exchange&) -> std::optional<Error> {
+    if (away) return Error(ErrorKind::not_connected, "nobody there");
+    return std::nullopt;
+  });
+  let_pass(milliseconds(500));
+  away = false;
+  ASSERT_TRUE(wait_for(1));
+  EXPECT_TRUE(until([&] { return in_state("dead") == 2; }));
+  EXPECT_TRUE(drained());
+  EXPECT_EQ(bodies("k"), std::vector<std::string>{"3"});
+  EXPECT_EQ(number("SELECT count(*) FROM outbox_x WHERE attempts = 0"), 2);
+}
+
+TEST_P(LogModeDb, WithoutOrderNothingWaitsForAFailedRow) {
+  options.policy.ordering = Ordering::none;
+  for (int i = 1; i <= 5; ++i) send(std::to_string(i), "k");
+  bool works = false;
+  start([&](const Exchange& exchange) -> std::optional<Error> {
+    if (exchange.message.body.raw() == "1" && !works) return transient();
+    return std::nullopt;
+  });
+  ASSERT_TRUE(wait_for(4));
+  works = true;
+  ASSERT_TRUE(wait_for(5));
+  EXPECT_TRUE(drained());
+  EXPECT_EQ(seen.size(), 5u);
+}
+
 TEST_P(LogModeDb, AnUnreachableTargetPausesAndCostsNoAttempts) {
   int away = 3;
   start([&](const Exchange&) -> std::optional<Error> {

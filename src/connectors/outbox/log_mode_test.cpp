@@ -44,6 +44,9 @@ TEST_F(LogModeTest, ATableOfAnotherFormatAndAnArchiveAreRefused) {
   EXPECT_EQ(archive.error().kind, ErrorKind::config);
   EXPECT_NE(archive.error().what.find("archived"), std::string::npos);
   EXPECT_NE(archive.error().hint.find("mode=claim"), std::string::npos);
+  const Result<OutboxOptions> total = read({{"mode", "log"}, {"ordering", "total"}});
+  ASSERT_FALSE(total.ok());
+  EXPECT_NE(total.error().hint.find("ordering=key"), std::string::npos);
 }
 
 TEST_F(LogModeTest, ASnapshotIsTakenApart) {

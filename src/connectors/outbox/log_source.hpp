@@ -19,6 +19,7 @@ struct LogOptions {
   std::string owner;  // unique per opened consumer
   bool create_table = true;
   milliseconds lease{10'000};
+  bool keyed = true;  // else no order is kept
   int64_t rotate_bytes = 64 << 20;
 };
 

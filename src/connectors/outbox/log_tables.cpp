@@ -382,8 +382,10 @@ class LogTables final : public LogSource {
     LogRow out;
     out.id = integer(columns[kColId]);
     out.position = {number_, static_cast<uint64_t>(out.id)};
-    out.key = columns[kColKey].to_text();
-    out.later = columns[kColCreatedAt + 1].to_bool().value_or(false);
+    if (options_.keyed) out.key = columns[kColKey].to_text();
+    if (const std::optional<int64_t> ms = columns[kColExpiresIn].to_int())
+      out.expires_in = milliseconds(*ms);
+    out.later = columns[kColExtras].to_bool().value_or(false);
     out.columns = std::move(columns);
     return out;
   }

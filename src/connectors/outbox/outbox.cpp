@@ -304,6 +304,9 @@ Result<OutboxOptions> read_options(const Config& config) {
   Result<SentPolicy> sent = sent_policy(config, options.foreign);
   if (!sent) return std::move(sent.error());
   options.sent = *sent;
+  if (options.mode == Mode::log && options.policy.ordering == Ordering::total)
+    return Error(ErrorKind::config, "mode=log keeps the order of each key and no total one",
+                 "use ordering=key and one key for all events, or mode=claim");
   if (options.mode == Mode::log && options.sent == SentPolicy::archive)
     return Error(ErrorKind::config, "mode=log keeps no row that was sent, so none can be archived",
                  "remove sentPolicy=archive, or use mode=claim");

@@ -24,7 +24,8 @@ CREATE TABLE IF NOT EXISTS {table}_log (
   payload_bytes bytea,
   headers text,
   created_at timestamptz NOT NULL DEFAULT now(),
-  available_at timestamptz
+  available_at timestamptz,
+  expires_at timestamptz
 ) PARTITION BY LIST (slot);
 CREATE TABLE IF NOT EXISTS {table}_log_0 PARTITION OF {table}_log FOR VALUES IN (0);
 CREATE TABLE IF NOT EXISTS {table}_log_1 PARTITION OF {table}_log FOR VALUES IN (1);
@@ -60,9 +61,11 @@ constexpr std::string_view kIdentity =
     "(left(pg_walfile_name(pg_current_wal_lsn()), 8) || '/' || extract(epoch FROM "
     "pg_postmaster_start_time())::text)";
 
+// Expired rows count as later ones: the relay behind makes them dead.
 constexpr std::string_view kRow =
     "id, 0 AS bucket, event_id, key, type, payload, payload_bytes, headers, 0::bigint AS attempts, "
-    "created_at, (available_at IS NOT NULL AND available_at > now()) AS later";
+    "created_at, ceil(extract(epoch FROM expires_at - now()) * 1000)::bigint AS expires_in, "
+    "coalesce(available_at > now(), false) OR coalesce(expires_at <= now(), false) AS later";
 
 void add_lease(LogStatements& out) {
   out.lease_peek =
@@ -104,9 +107,10 @@ void add_keys(const std::string& table, LogStatements& out) {
 void add_log(const std::string& table, LogStatements& out) {
   out.hold = fill(
       R"(INSERT INTO {table} (event_id, key, type, payload, payload_bytes, headers, created_at,
-  available_at, status, attempts, next_attempt_at, last_error)
+  available_at, expires_at, status, attempts, next_attempt_at, last_error)
 SELECT l.event_id, l.key, l.type, l.payload, l.payload_bytes, l.headers, l.created_at,
-  CASE WHEN l.available_at > now() THEN l.available_at END, h.status, h.attempts, {held_at}, h.error
+  CASE WHEN l.available_at > now() THEN l.available_at END, l.expires_at, h.status, h.attempts,
+  {held_at}, h.error
 FROM jsonb_to_recordset($1::text::jsonb) AS h(n bigint, id bigint, status text, attempts integer,
   delay float8, error text) JOIN {table}_log AS l ON l.id = h.id ORDER BY h.n)",
       {{"table", table}, {"held_at", std::string(kHeldAt)}});
@@ -124,7 +128,7 @@ FROM jsonb_to_recordset($1::text::jsonb) AS h(n bigint, id bigint, status text, 
 SELECT * FROM (
   SELECT NULL::bigint AS id, 0 AS bucket, pg_current_snapshot()::text AS event_id, NULL AS key,
     NULL AS type, NULL AS payload, NULL::bytea AS payload_bytes, NULL AS headers,
-    count(*) AS attempts, now() AS created_at, false AS later FROM b
+    count(*) AS attempts, now() AS created_at, NULL::bigint AS expires_in, false AS later FROM b
   UNION ALL
   SELECT * FROM b WHERE (SELECT count(*) FROM b) <= $4::bigint) AS x
 ORDER BY id NULLS FIRST)",
