@@ -123,8 +123,9 @@ void read_option(const ConfigSpec& spec, const OptionSpec& option, const YamlEnt
       option.type == OptionType::expression || option.type == OptionType::predicate;
   const YamlNode& node = entry.value;
   // `handled: true` is short for a constant.
-  if (expression && !(option.type == OptionType::predicate && node.is_scalar() &&
-                      (node.text == "true" || node.text == "false"))) {
+  const bool plain = option.type == OptionType::predicate && node.is_scalar() &&
+                     (node.text == "true" || node.text == "false");
+  if (expression && !plain) {
     std::optional<ExpressionSpec> read =
         read_expression(node, "'" + option.name + "' of " + spec.name, context);
     OptionText written;

@@ -51,7 +51,7 @@ ConfigSpec to_spec() {
 }
 
 Step make_to(const StepSpec& spec, const Config& config, BuildContext& context) {
-  const std::string uri = config.text("uri");
+  const std::string& uri = config.text("uri");
   const Location where = config.where("uri");
   Producer* const producer = context.producer(uri, spec.parameters, where);
   if (!producer) return Step();

@@ -14,7 +14,7 @@ class Transacted : public EipTest {
       const Result<TransactionResource*> joined = e.unit->joined(this, "db");
       ASSERT_TRUE(joined.ok());
       if (*joined) return;
-      notes.push_back("begin");
+      notes.emplace_back("begin");
       e.unit->enlist(this, "db", std::make_unique<NotingTransaction>(notes, commit_error));
     });
   }

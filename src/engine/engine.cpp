@@ -271,7 +271,8 @@ Engine::Engine(EngineOptions options) : impl_(std::make_unique<Impl>(std::move(o
 Engine::~Engine() {
   if (impl_->started && !impl_->stopped) stop_now();
   // A task that would not end even when cancelled still refers to all this: leaking beats a crash.
-  if (!impl_->tasks.empty()) (void)impl_.release();
+  if (impl_->tasks.empty()) return;
+  [[maybe_unused]] const Impl* const left = impl_.release();
 }
 
 Registry& Engine::registry() { return impl_->registry; }

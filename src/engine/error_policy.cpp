@@ -25,9 +25,11 @@ bool parse_pattern(std::string_view text, std::vector<std::pair<int64_t, millise
     const size_t colon = group.find(':');
     if (colon == std::string_view::npos) return false;
     int64_t from = 0;
-    const auto [end, error] = std::from_chars(group.data(), group.data() + colon, from);
+    const std::string number(group.substr(0, colon));
+    const char* const last = number.c_str() + number.size();
+    const auto [end, error] = std::from_chars(number.c_str(), last, from);
     const Result<milliseconds> wait = parse_duration(group.substr(colon + 1));
-    if (error != std::errc() || end != group.data() + colon || !wait) return false;
+    if (error != std::errc() || end != last || !wait) return false;
     if (!out.empty() && from <= out.back().first) return false;
     out.emplace_back(from, *wait);
   }

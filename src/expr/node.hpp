@@ -28,7 +28,10 @@ class Operand {
   const Value& get() const { return borrowed_ ? *borrowed_ : built_; }
   const Value* operator->() const { return &get(); }
   bool borrowed() const { return borrowed_ != nullptr; }
-  Value take() && { return borrowed_ ? *borrowed_ : std::move(built_); }
+  Value take() && {
+    if (borrowed_) return *borrowed_;
+    return std::move(built_);
+  }
 
  private:
   const Value* borrowed_ = nullptr;

@@ -90,12 +90,12 @@ class NotingTransaction final : public TransactionResource {
                              std::optional<Error> commit_error = {})
       : notes_(notes), commit_error_(std::move(commit_error)) {}
   async<Result<void>> commit() override {
-    notes_.push_back("commit");
+    notes_.emplace_back("commit");
     if (commit_error_) co_return *commit_error_;
     co_return Result<void>();
   }
   async<> rollback() override {
-    notes_.push_back("rollback");
+    notes_.emplace_back("rollback");
     co_return;
   }
 
