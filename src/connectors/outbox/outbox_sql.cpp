@@ -15,8 +15,10 @@ bool is_identifier(std::string_view text) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
   };
   if (text.empty() || text.size() > kIdentifierMax || !letter(text.front())) return false;
-  for (const char c : text)
-    if (!letter(c) && !(c >= '0' && c <= '9')) return false;
+  for (const char c : text) {
+    const bool digit = c >= '0' && c <= '9';
+    if (!letter(c) && !digit) return false;
+  }
   return true;
 }
 
