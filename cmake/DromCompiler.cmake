@@ -22,3 +22,20 @@ if(DROM_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link)
   add_link_options(-fsanitize=fuzzer-no-link)
 endif()
+
+# Libraries that nothing of ours calls are not loaded; relocations in the short form.
+add_link_options("$<$<CONFIG:Release>:-Wl,--as-needed,-z,pack-relative-relocs>")
+
+# drom_is_cold(TARGET), drom_sources_are_cold(FILE...): code that runs once. Inlining would only make
+# the program larger. (Not -Os: that does not go with the shared precompiled headers.)
+set(DROM_COLD "$<$<CONFIG:Release>:-mllvm=-inline-threshold=20>")
+function(drom_is_cold target)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL Clang)
+    target_compile_options(${target} PRIVATE ${DROM_COLD})
+  endif()
+endfunction()
+function(drom_sources_are_cold)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL Clang AND ARGN)
+    set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS ${DROM_COLD})
+  endif()
+endfunction()
