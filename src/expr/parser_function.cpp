@@ -182,8 +182,9 @@ NodePtr Parser::parse_jsonpath(std::string_view function, Piece rest) {
       jq ? (inner.text == "." ? "$" : "$" + std::string(inner.text)) : std::string(inner.text);
   JsonPathError problem;
   std::optional<JsonPath> path = JsonPath::parse(text, problem);
-  if (jq && !(path && inner.text.starts_with('.') && path->definite() &&
-              path->function == JsonFunction::none))
+  const bool plain_path = path && inner.text.starts_with('.') && path->definite() &&
+                          path->function == JsonFunction::none;
+  if (jq && !plain_path)
     return fail(inner.offset, "only paths such as .order.items[0] of jq are supported",
                 "use jsonpath(...) for more");
   if (!path)

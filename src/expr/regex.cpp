@@ -3,6 +3,7 @@
 // lint: allow(macro) the library is set up this way
 #define BOOST_REGEX_MAX_STATE_COUNT 3000000
 #include <boost/regex.hpp>
+#include <memory>
 
 #include "expr/regex.hpp"
 
@@ -45,8 +46,8 @@ class Cursor {
   const char* at_ = nullptr;
 };
 
-Cursor begin_of(std::string_view text) { return Cursor(text.data()); }
-Cursor end_of(std::string_view text) { return Cursor(text.data() + text.size()); }
+Cursor begin_of(std::string_view text) { return Cursor(std::to_address(text.begin())); }
+Cursor end_of(std::string_view text) { return Cursor(std::to_address(text.end())); }
 
 Error too_large(std::string_view what, size_t limit) {
   return Error(ErrorKind::data, std::string(what) + " of a regular expression is larger than " +

@@ -183,7 +183,7 @@ Result<void> make_bean(const std::string& name, const Config& config, BuildConte
     return Error(ErrorKind::config,
                  "'" + config.text("table") + "' cannot be the name of the inbox table",
                  "use letters, digits and underscores");
-  const std::string table = config.text("table");
+  const std::string& table = config.text("table");
   context.registry().bind<IdempotentRepository>(name,
                                                 make_sql_idempotent_repository(**database, table));
   // Not on first use: that is inside a transaction, which would have to wait for itself.

@@ -77,17 +77,14 @@ int run(const Options& options) {
     postgres.kills = both ? (options.kills + 1) / 2 : options.kills;
     postgres.seed = options.seed;
     postgres.place.conninfo = options.conninfo;
-    bool there = !options.conninfo.empty();
-    if (there) {
+    if (!options.conninfo.empty()) {
       not_run.emplace_back("database crash: the PostgreSQL server is not ours");
-    } else if ((there = server.start(folder + "/server"))) {
+    } else {
+      if (!server.start(folder + "/server")) throw std::runtime_error(server.trouble());
       postgres.server = &server;
       postgres.place.conninfo = server.conninfo("postgres");
     }
-    if (there)
-      reports.push_back(run_campaign(postgres));
-    else
-      throw std::runtime_error(server.trouble());
+    reports.push_back(run_campaign(postgres));
     server.stop();
   }
 #ifdef DROM_MYSQL

@@ -163,7 +163,7 @@ class TinyRelay {
       if (fault("kill before publish", 1)) return crash();
       if (fault("pause beyond the lease", 1)) {
         // Another relay goes on from the table; what this one thinks of the row comes late.
-        zombies_.push_back({batch[i], now_ + 30});
+        zombies_.emplace_back(batch[i], now_ + 30);
         return crash();
       }
       if (fault("SIGTERM", 1)) {

@@ -235,7 +235,7 @@ std::string holds_json(const std::vector<Hold>& holds) {
     entry.append("attempts", hold.attempts);
     entry.append("delay", int64_t{hold.delay.count()});
     entry.append("error", hold.error.empty() ? Value() : Value(error_text(hold.error)));
-    list.push_back(Value(std::move(entry)));
+    list.emplace_back(std::move(entry));
   }
   return to_json(Value(std::move(list)));
 }

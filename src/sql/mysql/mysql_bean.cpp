@@ -73,7 +73,7 @@ Result<void> make_mysql_bean(const std::string& name, const Config& config, Buil
   options.name = name;
   if (Result<void> read = read_url(config.text("url"), options); !read) return read;
   if (config.has("host")) {
-    const std::string host = config.text("host");
+    const std::string& host = config.text("host");
     (host.starts_with('/') ? options.socket : options.host) = host;
     if (!host.starts_with('/')) options.socket.clear();
   }

@@ -164,9 +164,8 @@ MysqlColumns::Form MysqlColumns::form_of(const MYSQL_FIELD& field) {
   MARIADB_CONST_STRING type{};
   const bool named =
       mariadb_field_attr(&type, &field, MARIADB_FIELD_ATTR_DATA_TYPE_NAME) == 0 && type.length > 0;
-  if (field.charsetnr == kBinaryCharset && !(named && field.type == MYSQL_TYPE_STRING))
-    return Form::bytes;
-  return Form::text;
+  const bool text = field.charsetnr != kBinaryCharset || (named && field.type == MYSQL_TYPE_STRING);
+  return text ? Form::text : Form::bytes;
 }
 
 MysqlColumns::MysqlColumns(MYSQL_RES* metadata) {
@@ -193,7 +192,7 @@ MysqlColumns::MysqlColumns(MYSQL_RES* metadata) {
         bind.buffer_type = MYSQL_TYPE_LONGLONG;
         bind.buffer = &column.number;
         bind.buffer_length = sizeof column.number;
-        bind.is_unsigned = column.is_unsigned;
+        bind.is_unsigned = column.is_unsigned ? 1 : 0;
         break;
       case Form::real:
         bind.buffer_type = MYSQL_TYPE_DOUBLE;
