@@ -248,7 +248,8 @@ class Simulation {
     if (!process.stopping && process.ready) {
       relay::Take take{static_cast<size_t>(dice_.between(1, 16))};
       RelayEffects effects = process.relay->step(take, now_);
-      if (effects.rows.empty() && effects.ready) problem("ready, but nothing to take: the shell would spin");
+      if (effects.rows.empty() && effects.ready)
+        problem("ready, but nothing to take: the shell would spin");
       apply(process, std::move(effects));
     }
     deliver(process);
