@@ -63,9 +63,11 @@ std::vector<BuiltRoute> Builder::build(const ContextSpec& spec) {
   std::vector<BuiltRoute> routes;
   for (const RouteSpec& route : spec.routes) routes.push_back(build_route(route, spec));
   for (const RouteSpec& route : added_routes_) {
-    BuiltRoute built = build_route(route, ContextSpec());
-    const auto same = [&](const BuiltRoute& other) { return other.uri == built.uri; };
-    if (std::ranges::none_of(routes, same)) routes.push_back(std::move(built));
+    const std::string uri(route.from.text("uri"));
+    const Endpoint* const source = endpoint(uri, route.from.parameters, route.where);
+    const auto same = [&](const BuiltRoute& other) { return other.uri == source->uri(); };
+    if (source && std::ranges::none_of(routes, same))
+      routes.push_back(build_route(route, ContextSpec()));
   }
   verify_endpoints();
   return routes;

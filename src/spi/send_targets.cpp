@@ -11,7 +11,7 @@ SendTargets& SendTargets::of(BuildContext& context) {
 void SendTargets::add(const std::string& name, Producer& producer, const Location& where,
                       Diagnostics& diagnostics) {
   const auto [at, is_new] = producers_.emplace(name, &producer);
-  if (is_new || at->second == &producer || !kept_) return;
+  if (is_new || at->second == &producer || kept_.empty()) return;
   diagnostics.error("E0508", where,
                     "sends to '" + name +
                         "' are kept in an outbox, and another step sends there "

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -16,8 +17,9 @@ class SendTargets {
  public:
   static SendTargets& of(BuildContext& context);
 
-  // Sends are kept from here on, so that every name must mean one producer.
-  void keep() { kept_ = true; }
+  // Sends are kept in this outbox from here on, so that every name must mean one producer. False:
+  // another data source has taken the name of the outbox.
+  bool keep(const std::string& outbox) { return kept_.insert(outbox).second; }
   // The producer of the endpoint, under its name. Two with one name are reported when sends are
   // kept.
   void add(const std::string& name, Producer& producer, const Location& where,
@@ -25,7 +27,7 @@ class SendTargets {
   Producer* find(std::string_view name) const;
 
  private:
-  bool kept_ = false;
+  std::set<std::string> kept_;
   std::map<std::string, Producer*, std::less<>> producers_;
 };
 

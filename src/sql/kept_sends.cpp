@@ -48,7 +48,14 @@ OptionText parameter(std::string name, std::string text, const Location& where) 
 
 void keep_sends(const std::string& data_source, const std::string& outbox, const Location& where,
                 Database& database, BuildContext& context) {
-  SendTargets::of(context).keep();
+  // Its relay is found by this name.
+  if (!SendTargets::of(context).keep(outbox)) {
+    context.diagnostics().error(
+        "E0409", where,
+        "another data source keeps its sends in an outbox of the name '" + outbox + "'",
+        "give each data source an outbox of its own");
+    return;
+  }
   const std::string uri = "outbox:" + outbox;
   const std::vector<OptionText> source{parameter("dataSource", "#" + data_source, where)};
   std::vector<OptionText> target = source;
