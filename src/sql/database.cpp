@@ -20,6 +20,14 @@ Object Rows::object(size_t i) const {
   return out;
 }
 
+async<Result<Rows>> Transaction::execute(std::string sql, List params) {
+  std::vector<Command> commands;
+  commands.push_back(Command{std::move(sql), std::move(params)});
+  Result<std::vector<Rows>> rows = co_await execute_all(std::move(commands));
+  if (!rows) co_return std::move(rows.error());
+  co_return std::move(rows->front());
+}
+
 async<Result<Transaction*>> join(UnitOfWork& unit, Database& database) {
   const Result<TransactionResource*> joined = unit.joined(&database, database.name());
   if (!joined) co_return joined.error();

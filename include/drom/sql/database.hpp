@@ -43,7 +43,7 @@ struct Command {
 // roll back, in every dialect. Destroyed unfinished: rolled back.
 class Transaction : public TransactionResource {
  public:
-  virtual async<Result<Rows>> execute(std::string sql, List params) = 0;
+  async<Result<Rows>> execute(std::string sql, List params);
   // All commands in order, in one trip where the dialect can; the first failure ends the call.
   virtual async<Result<std::vector<Rows>>> execute_all(std::vector<Command> commands) = 0;
 };

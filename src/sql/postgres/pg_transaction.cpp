@@ -9,14 +9,6 @@ class PgTransaction final : public Transaction {
  public:
   explicit PgTransaction(std::shared_ptr<PgCore> core) : core_(std::move(core)) {}
 
-  async<Result<Rows>> execute(std::string sql, List params) override {
-    std::vector<Command> commands;
-    commands.push_back(Command{std::move(sql), std::move(params)});
-    Result<std::vector<Rows>> rows = co_await execute_all(std::move(commands));
-    if (!rows) co_return rows.error();
-    co_return std::move(rows->front());
-  }
-
   async<Result<std::vector<Rows>>> execute_all(std::vector<Command> commands) override {
     const std::shared_ptr<PgCore> core = core_;
     const std::optional<Turnstile::Permit> call =
