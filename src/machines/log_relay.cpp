@@ -12,8 +12,7 @@ constexpr milliseconds kClaimRetry{1000};
 
 bool never_works(ErrorKind kind) { return kind == ErrorKind::data || kind == ErrorKind::rejected; }
 
-template <class T>
-void append(std::vector<T>& to, std::vector<T> more) {
+void append(std::vector<Hold>& to, std::vector<Hold> more) {
   to.insert(to.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
 }
 
@@ -241,7 +240,6 @@ void LogRelay::advance(SteadyTime now) {
     if (e.state == State::waiting || e.state == State::out) return;
     if (!has_due()) due_since_ = now;
     if (e.row.position.is_set()) due_.position = e.row.position;
-    if (e.state == State::done && e.row.id != 0 && !policy_.pulls) due_.done.push_back(e.row.id);
     if (e.state == State::hold) due_.holds.push_back(std::move(e.hold));
     if (e.state != State::barrier) {
       if (due_rows_ == 0) due_since_ = now;
@@ -296,8 +294,6 @@ void LogRelay::on(logs::LeaseAnswer answer, SteadyTime now) {
       taken(now);
     } else {
       if (!due_.position.is_set()) due_.position = under_way_.position;
-      append(under_way_.done, std::move(due_.done));
-      due_.done = std::move(under_way_.done);
       append(under_way_.holds, std::move(due_.holds));
       due_.holds = std::move(under_way_.holds);
       due_rows_ += under_way_rows_;
@@ -393,6 +389,11 @@ void LogRelay::forget_all() {
   unsure_ = hold_all_ = false;
 }
 
+void LogRelay::on(logs::Pull pull, SteadyTime now) {
+  if (pull.on && !pulls_) next_read_at_ = now;
+  pulls_ = pull.on;
+}
+
 void LogRelay::on(logs::Stop, SteadyTime) {
   stopping_ = true;
   ready_.clear();
@@ -430,8 +431,7 @@ SteadyTime LogRelay::ask_at() const {
 }
 
 SteadyTime LogRelay::read_at() const {
-  if (!policy_.pulls || room() < std::min(policy_.read_max, policy_.room / 2))
-    return SteadyTime::max();
+  if (!pulls_ || room() < std::min(policy_.read_max, policy_.room / 2)) return SteadyTime::max();
   return next_read_at_;
 }
 
@@ -459,7 +459,6 @@ void LogRelay::plan(SteadyTime now, LogEffects& out) {
   trip.token = token_;
   if (checkpoint) {
     trip.position = due_.position;
-    trip.done = std::move(due_.done);
     trip.holds = std::move(due_.holds);
     trip.serial = serial_ + 1;
     due_ = LogTrip();

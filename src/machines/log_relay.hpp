@@ -44,7 +44,6 @@ struct LogPolicy {
   size_t checkpoint_max = 2000;
   milliseconds checkpoint_delay{50};
   milliseconds lazy_delay{10'000};  // of a checkpoint that passes no row
-  bool pulls = true;                // rows come by LogTrip::read; else they are pushed
   int attempts_max = 10;            // 0 = no end
   Backoff retry;
   OnExhausted on_exhausted = OnExhausted::skip;
@@ -106,13 +105,17 @@ struct TripAnswer {
   std::vector<std::string> held_keys;  // when asked to reload
   bool hold_all = false;
 };
+// Whether rows are to be read by trips; else they are pushed.
+struct Pull {
+  bool on = true;
+};
 struct Stop {};
 struct Abandon {};
 }  // namespace logs
 
 using LogEvent =
     std::variant<logs::Tick, logs::Woken, logs::Take, relay::SettledAll, logs::LeaseAnswer,
-                 logs::TripAnswer, logs::Rows, logs::Stop, logs::Abandon>;
+                 logs::TripAnswer, logs::Rows, logs::Pull, logs::Stop, logs::Abandon>;
 
 // Effects.
 // Renews or claims the lease. A new token means: go on reading from the last checkpoint.
@@ -125,7 +128,6 @@ struct LogTrip {
   int64_t token = 0;
   uint64_t serial = 0;  // of this checkpoint; 0: there is none
   LogPosition position;
-  std::vector<int64_t> done;  // rows of the table that have been sent
   std::vector<Hold> holds;
   std::vector<std::string> ask;  // which of these keys have no unsent rows in the claim table
   bool reload = false;           // which keys have
@@ -181,6 +183,7 @@ class LogRelay {
   void on(logs::TripAnswer answer, SteadyTime now);
   void on(logs::Rows rows, SteadyTime now);
   void on(relay::SettledAll settled, SteadyTime now);
+  void on(logs::Pull pull, SteadyTime now);
   void on(logs::Stop, SteadyTime now);
   void on(logs::Abandon, SteadyTime now);
   void on(logs::Take, SteadyTime) {}
@@ -203,9 +206,7 @@ class LogRelay {
   void database_failed(SteadyTime now);
 
   bool may_hand_out(SteadyTime now) const;
-  bool has_due() const {
-    return due_.position.is_set() || !due_.done.empty() || !due_.holds.empty();
-  }
+  bool has_due() const { return due_.position.is_set() || !due_.holds.empty(); }
   SteadyTime checkpoint_at() const;
   SteadyTime ask_at() const;
   SteadyTime read_at() const;
@@ -223,7 +224,7 @@ class LogRelay {
   std::deque<std::string> held_;  // keys to ask about, in turns; may name keys that are free
   bool hold_all_ = false;
 
-  LogTrip due_;  // position, done and holds of the next checkpoint
+  LogTrip due_;  // position and holds of the next checkpoint
   size_t due_rows_ = 0;
   SteadyTime due_since_{};
   LogTrip under_way_;
@@ -238,6 +239,7 @@ class LogRelay {
   SteadyTime lease_until_ = SteadyTime::min();
   SteadyTime lease_due_ = SteadyTime::min();
 
+  bool pulls_ = true;
   milliseconds idle_;
   bool news_ = false;
   SteadyTime next_read_at_ = SteadyTime::min();

@@ -28,6 +28,10 @@ struct OutboxStats {
   size_t buffered = 0;   // read, waiting for their turn
   bool paused = false;   // the target is away
   bool database_down = false;
+  // CDC mode: rows come through the replication stream, else from the tables; and how many bytes
+  // of write-ahead log its slot made the server keep, as of the last look.
+  bool streaming = false;
+  std::optional<int64_t> slot_lag;
   // Not ready: rows have been due for longer than the relay should need, and none of them was sent
   // or failed. A process that answers is not a relay that gets on.
   bool ready = true;

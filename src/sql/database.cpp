@@ -1,5 +1,7 @@
 #include "drom/sql/database.hpp"
 
+#include "sql/replication.hpp"
+
 namespace drom::sql {
 
 std::string_view to_string(Dialect dialect) {
@@ -26,6 +28,13 @@ async<Result<Rows>> Transaction::execute(std::string sql, List params) {
   Result<std::vector<Rows>> rows = co_await execute_all(std::move(commands));
   if (!rows) co_return std::move(rows.error());
   co_return std::move(rows->front());
+}
+
+async<Result<std::unique_ptr<ReplicationStream>>> Database::replicate() {
+  co_return Error(ErrorKind::config,
+                  "data source '" + name() + "' is " + std::string(to_string(dialect())) +
+                      ", which has no stream of changes",
+                  "PostgreSQL has one");
 }
 
 async<Result<Transaction*>> join(UnitOfWork& unit, Database& database) {

@@ -27,9 +27,10 @@
 
 namespace drom::testing {
 
-class SqlTest : public ::testing::TestWithParam<sql::Dialect> {
+class DatabaseTest : public ::testing::Test {
  protected:
-  SqlTest() : clock(make_real_clock(harness.io())) {}
+  explicit DatabaseTest(sql::Dialect dialect)
+      : clock(make_real_clock(harness.io())), dialect_(dialect) {}
 
   void SetUp() override {
     const char* server = postgres() ? "DROM_TEST_POSTGRES"
@@ -57,9 +58,9 @@ class SqlTest : public ::testing::TestWithParam<sql::Dialect> {
     std::filesystem::remove_all(folder, ignored);
   }
 
-  bool postgres() const { return GetParam() == sql::Dialect::postgres; }
-  bool mysql() const { return GetParam() == sql::Dialect::mysql; }
-  bool sqlite() const { return GetParam() == sql::Dialect::sqlite; }
+  bool postgres() const { return dialect_ == sql::Dialect::postgres; }
+  bool mysql() const { return dialect_ == sql::Dialect::mysql; }
+  bool sqlite() const { return dialect_ == sql::Dialect::sqlite; }
 
   // Another data source over the same data, as another process would have it.
   std::shared_ptr<sql::Database> connect() {
@@ -126,9 +127,17 @@ class SqlTest : public ::testing::TestWithParam<sql::Dialect> {
   std::filesystem::path folder;
   std::shared_ptr<sql::Database> database;
 
+  const std::string& schema() const { return schema_; }
+
  private:
+  sql::Dialect dialect_;
   std::string schema_;
   std::vector<std::shared_ptr<sql::Database>> databases_;
+};
+
+class SqlTest : public DatabaseTest, public ::testing::WithParamInterface<sql::Dialect> {
+ protected:
+  SqlTest() : DatabaseTest(GetParam()) {}
 };
 
 // Those with a server, where several processes may be relays at once.

@@ -48,6 +48,8 @@ class Transaction : public TransactionResource {
   virtual async<Result<std::vector<Rows>>> execute_all(std::vector<Command> commands) = 0;
 };
 
+class ReplicationStream;
+
 class Database {
  public:
   virtual ~Database() = default;
@@ -71,6 +73,9 @@ class Database {
   virtual void signal(std::string_view channel) = 0;
   virtual async<> wait(std::string channel, milliseconds timeout) = 0;
   virtual void cancel_waits() = 0;
+
+  // A stream of what is committed (PostgreSQL), on a session of its own; kind config elsewhere.
+  virtual async<Result<std::unique_ptr<ReplicationStream>>> replicate();
 
   // Where transactions of this database keep their sends; null: they run after the commit.
   SendStore* sends() const { return sends_.get(); }

@@ -6,6 +6,7 @@
 
 #include "app/cli/outbox_print.hpp"
 #include "app/cli/outbox_session.hpp"
+#include "connectors/outbox/cdc_slot.hpp"
 #include "connectors/outbox/log_admin.hpp"
 #include "connectors/outbox/outbox_admin.hpp"
 #include "connectors/outbox/outbox_log_sql.hpp"
@@ -121,13 +122,17 @@ int init(const OutboxOptions& options) {
   if (!target) return wrong_call(target.error());
   sql::Dialect dialect =
       options.place.url.empty() ? dialect_named(options.dialect) : dialect_of(options.place.url);
-  if (target->log_mode && options.place.url.empty()) dialect = sql::Dialect::postgres;
-  if (target->log_mode && dialect != sql::Dialect::postgres)
-    return wrong_call(Error(ErrorKind::config, "log mode needs PostgreSQL",
+  const bool log = target->mode != outbox::Mode::claim;  // the tables of log mode
+  const bool cdc = target->mode == outbox::Mode::cdc;
+  if (log && options.place.url.empty()) dialect = sql::Dialect::postgres;
+  if (log && dialect != sql::Dialect::postgres)
+    return wrong_call(Error(ErrorKind::config, "the modes log and cdc need PostgreSQL",
                             "name one with --url, or leave --mode out"));
   if (!options.apply) {
     std::fputs(outbox::init_ddl(dialect, target->shape).c_str(), stdout);
-    if (target->log_mode) std::fputs(outbox::log_ddl(target->shape.table).c_str(), stdout);
+    if (log) std::fputs(outbox::log_ddl(target->shape.table).c_str(), stdout);
+    if (cdc)
+      std::fputs(outbox::cdc_ddl(target->shape.table, target->cdc.publication).c_str(), stdout);
     return kOk;
   }
   if (options.place.url.empty())
@@ -141,10 +146,16 @@ int init(const OutboxOptions& options) {
   const Result<outbox::TableShape> shape =
       session->run(outbox::prepare_shape(session->database(), target->shape, target->sent, true));
   if (!shape) return complain(shape.error());
-  if (target->log_mode) {
-    const Result<void> log =
+  if (log) {
+    const Result<void> ready =
         session->run(outbox::prepare_log_tables(session->database(), target->shape.table, true));
-    if (!log) return complain(log.error());
+    if (!ready) return complain(ready.error());
+  }
+  if (cdc) {
+    const Result<void> ready =
+        session->run(outbox::prepare_cdc(session->database(), target->shape.table,
+                                         target->cdc.publication, &target->cdc.slot, true));
+    if (!ready) return complain(ready.error());
   }
   std::printf("%s is ready\n", target->shape.table.c_str());
   return kOk;
@@ -441,8 +452,9 @@ void add_outbox(CLI::App& app, int& exit_code) {
   init_verb->add_option("--dialect", options->dialect, "Which SQL to print without --url")
       ->check(CLI::IsMember({"sqlite", "postgres", "mysql"}))
       ->capture_default_str();
-  init_verb->add_option("--mode", options->place.mode, "As in the route; log means PostgreSQL")
-      ->check(CLI::IsMember({"claim", "log"}))
+  init_verb
+      ->add_option("--mode", options->place.mode, "As in the route; log and cdc mean PostgreSQL")
+      ->check(CLI::IsMember({"claim", "log", "cdc"}))
       ->capture_default_str();
   init_verb->add_flag("--apply", options->apply, "Create them in the database of --url");
   init_verb->callback([options, &exit_code] { exit_code = init(*options); });

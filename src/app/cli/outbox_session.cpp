@@ -40,7 +40,7 @@ Result<OutboxTarget> target_of_uri(const std::string& uri) {
     return Error(ErrorKind::config, problems.items().front().what, problems.items().front().hint);
   Result<outbox::OutboxOptions> read = outbox::read_options(config);
   if (!read) return std::move(read.error());
-  return OutboxTarget{outbox::shape_of(*read), read->sent, read->mode == outbox::Mode::log};
+  return OutboxTarget{outbox::shape_of(*read), read->sent, read->mode, read->cdc};
 }
 
 }  // namespace
@@ -64,8 +64,9 @@ Result<OutboxTarget> outbox_target(const OutboxPlace& place) {
   Result<std::string> table =
       place.table.empty() ? outbox::default_table(place.name) : outbox::checked_table(place.table);
   if (!table) return std::move(table.error());
-  return OutboxTarget{outbox::own_shape(std::move(*table)), outbox::SentPolicy::mark,
-                      place.mode == "log"};
+  if (place.mode != "claim")
+    return target_of_uri("outbox:any?table=" + *table + "&mode=" + place.mode);
+  return OutboxTarget{outbox::own_shape(std::move(*table)), outbox::SentPolicy::mark, {}, {}};
 }
 
 OutboxSession::OutboxSession() : app_(quiet()) {}

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "app/cli/common.hpp"
-#include "connectors/outbox/table_shape.hpp"
+#include "connectors/outbox/outbox_endpoint.hpp"
 #include "drom/sql/database.hpp"
 
 namespace drom::cli {
@@ -22,7 +22,8 @@ struct OutboxPlace {
 struct OutboxTarget {
   outbox::TableShape shape;
   outbox::SentPolicy sent = outbox::SentPolicy::mark;
-  bool log_mode = false;
+  outbox::Mode mode = outbox::Mode::claim;
+  outbox::CdcOptions cdc;
 };
 
 int complain(const Error& error);

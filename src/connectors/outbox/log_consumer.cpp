@@ -9,6 +9,7 @@
 #include "connectors/outbox/log_source.hpp"
 #include "connectors/outbox/outbox_admin.hpp"
 #include "connectors/outbox/outbox_endpoint.hpp"
+#include "connectors/outbox/outbox_log_sql.hpp"
 #include "machines/progress_watch.hpp"
 #include "rt/failpoint.hpp"
 #include "rt/task_group.hpp"
@@ -21,6 +22,7 @@ constexpr milliseconds kCloseLimit{5000};
 constexpr milliseconds kSampleEvery{10'000};  // the log is looked at for the metrics
 constexpr int kStuckLeases = 3;               // so many lease times without progress are too long
 constexpr size_t kReadMin = 2000;
+constexpr milliseconds kSoon{100};
 // Tells our deliveries from those of the relay behind, which are row ids.
 constexpr uint64_t kFromLog = uint64_t{1} << 63;
 
@@ -50,7 +52,9 @@ class LogConsumer final : public Consumer {
     if (machine_) co_return Result<void>();
     Result<void> opened = co_await behind_->open();
     if (!opened) co_return opened;
-    source_ = make_log_tables(s_.database, s_.clock, s_.log, log_options());
+    source_ = options_.mode == Mode::cdc
+                  ? make_cdc_source(s_.database, s_.clock, s_.log, log_options(), options_.cdc)
+                  : make_log_tables(s_.database, s_.clock, s_.log, log_options());
     opened = co_await source_->open();
     if (!opened) {
       behind_->stop();
@@ -58,11 +62,14 @@ class LogConsumer final : public Consumer {
       co_return opened;
     }
     stopped_ = closing_ = finished_ = database_down_ = false;
+    pulls_ = true;
+    room_ = 0;
     behind_out_.clear();
     stats_ = OutboxStats();
     progress_ = ProgressWatch(options_.policy.lease * kStuckLeases);
     maintain_at_ = s_.clock.steady();
     machine_ = std::make_unique<LogRelay>(log_policy());
+    if (source_->pushes()) tasks_.spawn(options_.uri, push());
     tasks_.spawn(options_.uri, drive());
     tasks_.spawn(options_.uri, listen());
     tasks_.spawn(options_.uri, take_from_behind());
@@ -110,6 +117,7 @@ class LogConsumer final : public Consumer {
     behind_free_->ring();
     if (!machine_) return;
     behind_->stop();
+    source_->interrupt();
     step(logs::Stop());
   }
 
@@ -120,6 +128,7 @@ class LogConsumer final : public Consumer {
     step(logs::Abandon());
     work_->ring();
     sample_->ring();
+    source_->interrupt();
     if (s_.board) s_.board->remove(this);
     s_.database.signal(channel_);
     const bool ended = co_await tasks_.wait(kCloseLimit);
@@ -158,12 +167,16 @@ class LogConsumer final : public Consumer {
     out.poll_min = policy.poll_min;
     out.poll_max = policy.poll_max;
     out.pause = policy.pause;
+    // The stream names a place without rows only now and then.
+    if (options_.mode == Mode::cdc) out.lazy_delay = kSoon;
     return out;
   }
 
   // Feeds the machine and wakes whom the effects concern.
   LogEffects step(LogEvent event) {
     LogEffects effects = machine_->step(std::move(event), s_.clock.steady());
+    if (room_ == 0 && effects.room > 0) source_->interrupt();
+    room_ = effects.room;
     const bool new_trip = !std::holds_alternative<std::monostate>(effects.trip);
     if (new_trip) trip_ = std::move(effects.trip);
     finished_ = effects.finished;
@@ -194,6 +207,22 @@ class LogConsumer final : public Consumer {
       waiting_ = true;
       co_await work_->wait(wait);
       waiting_ = false;
+    }
+  }
+
+  // Rows that come by themselves, as many as there is room for.
+  async<> push() {
+    while (!closing_) {
+      if (pulls_ != source_->pulls()) {
+        pulls_ = source_->pulls();
+        step(logs::Pull{pulls_});
+      }
+      const int64_t token = stopped_ ? 0 : machine_->token();
+      logs::Rows rows = co_await source_->next(token, room_);
+      if (closing_) co_return;
+      // Rows of another lease are read again.
+      if (token == 0 || token != machine_->token()) continue;
+      if (!rows.rows.empty() || rows.end) step(std::move(rows));
     }
   }
 
@@ -260,6 +289,7 @@ class LogConsumer final : public Consumer {
     out.buffered = machine_->outstanding() - std::min(machine_->outstanding(), out.in_flight);
     out.paused = machine_->paused(now);
     out.database_down = database_down_;
+    source_->describe(out);
     out.ready = !progress_.stuck(now);
     if (out.ready) return out;
     out.why = out.database_down ? "the outbox cannot be worked on"
@@ -380,12 +410,13 @@ class LogConsumer final : public Consumer {
         continue;
       }
       RelayRow row;
-      row.id = out.row.id;
+      row.id = out.row.columns[kColId].to_int().value_or(0);
+      const int64_t id = row.id;
       row.key = out.row.key;
       row.columns = std::move(out.row.columns);
       Result<Exchange> exchange = failpoint("publish.before")
                                       ? Result<Exchange>(failpoint_error("publish.before"))
-                                      : restore(std::move(row));
+                                      : restore_row(std::move(row));
       if (exchange) {
         exchange->delivery = kFromLog | out.seq;
         batch.push_back(std::move(*exchange));
@@ -394,13 +425,18 @@ class LogConsumer final : public Consumer {
       settled.fate = relay::Fate::failed;
       settled.kind = exchange.error().kind;
       settled.error = exchange.error().message();
-      s_.log.error(options_.uri,
-                   "row " + std::to_string(out.row.id) + " cannot be read: " + settled.error);
+      s_.log.error(options_.uri, "row " + std::to_string(id) + " cannot be read: " + settled.error);
       broken.rows.push_back(std::move(settled));
       if (!out.row.key.empty()) held_back.insert(out.row.key);
     }
     if (!broken.rows.empty()) step(std::move(broken));
     return batch;
+  }
+
+  static Result<Exchange> restore_row(RelayRow row) {
+    if (row.columns[kColLater].is_text())
+      return Error(ErrorKind::data, std::string(row.columns[kColLater].raw()));
+    return restore(std::move(row));
   }
 
   relay::Settled settled(const Receipt& receipt) {
@@ -438,6 +474,8 @@ class LogConsumer final : public Consumer {
   std::variant<std::monostate, LogLease, LogTrip, LogRelease> trip_;
   SteadyTime wake_at_ = SteadyTime::max();
   SteadyTime maintain_at_{};
+  size_t room_ = 0;       // for rows that are pushed
+  bool pulls_ = true;     // as the machine knows it
   bool waiting_ = false;  // drive() sleeps; else it looks at trip_ and wake_at_ by itself
   bool stopped_ = false;
   bool closing_ = false;

@@ -409,8 +409,7 @@ TEST_P(LogModeDb, WithoutCreateTableAMissingLogIsAConfigError) {
   EXPECT_NE(opened.error().hint.find("--mode log"), std::string::npos);
 }
 
-INSTANTIATE_TEST_SUITE_P(Databases, LogModeDb, ::testing::Values(sql::Dialect::postgres),
-                         testing::dialect_name);
+INSTANTIATE_TEST_SUITE_P(Modes, LogModeDb, ::testing::Values(Mode::log, Mode::cdc), mode_name);
 
 }  // namespace
 }  // namespace drom::outbox

@@ -11,6 +11,7 @@
 #include "connectors/outbox/outbox_admin.hpp"
 #include "connectors/outbox/outbox_endpoint.hpp"
 #include "connectors/outbox/outbox_log_sql.hpp"
+#include "sql/replication.hpp"
 #include "support/sql_fixture.hpp"
 
 namespace drom::outbox {
@@ -70,6 +71,10 @@ class UnsureDatabase final : public sql::Database {
     co_await inner_->wait(std::move(channel), timeout);
   }
   void cancel_waits() override { inner_->cancel_waits(); }
+  async<Result<std::unique_ptr<sql::ReplicationStream>>> replicate() override {
+    Result<std::unique_ptr<sql::ReplicationStream>> stream = co_await inner_->replicate();
+    co_return stream;
+  }
 
  private:
   async<> thawed() {
@@ -126,14 +131,18 @@ inline Error transient(std::string what = "boom") {
   return Error(ErrorKind::transient, std::move(what));
 }
 
-class LogModeDb : public testing::SqlTest {
+// In the modes that have a log.
+class LogModeDb : public testing::DatabaseTest, public ::testing::WithParamInterface<Mode> {
  protected:
+  LogModeDb() : DatabaseTest(sql::Dialect::postgres) {}
+
   void SetUp() override {
-    SqlTest::SetUp();
+    DatabaseTest::SetUp();
     if (IsSkipped() || HasFatalFailure()) return;
     options.uri = "outbox:x";
     options.table = "outbox_x";
-    options.mode = Mode::log;
+    options.mode = GetParam();
+    options.cdc.slot = options.cdc.publication = "drom_" + schema();
     options.headers = {"*"};
     options.policy.retry = Backoff{milliseconds(20), 2, milliseconds(200), 0};
     options.policy.pause = Backoff{milliseconds(20), 2, milliseconds(100), 0};
@@ -148,9 +157,25 @@ class LogModeDb : public testing::SqlTest {
     stop_all();
     pumps.clear();
     producer.reset();
-    SqlTest::TearDown();
+    if (database && options.mode == Mode::cdc) {
+      drop_slot();
+      run("DROP PUBLICATION IF EXISTS " + options.cdc.publication);
+    }
+    DatabaseTest::TearDown();
   }
 
+  // It may be read for a moment after its reader has gone.
+  void drop_slot() {
+    EXPECT_TRUE(until([&] {
+      List name;
+      name.push_back(options.cdc.slot);
+      const Result<sql::Rows> dropped = harness.run(database->execute(
+          "SELECT pg_drop_replication_slot(slot_name)::text FROM pg_replication_slots WHERE "
+          "slot_name = $1::text",
+          std::move(name)));
+      return dropped.ok();
+    }));
+  }
   OutboxServices services(sql::Database& on) {
     return OutboxServices{on, harness.io(), *clock, harness.captured, harness.rng(), &board};
   }
@@ -241,5 +266,9 @@ class LogModeDb : public testing::SqlTest {
   std::vector<std::unique_ptr<Pump>> pumps;
   std::vector<Seen> seen;
 };
+
+inline std::string mode_name(const ::testing::TestParamInfo<Mode>& info) {
+  return info.param == Mode::cdc ? "cdc" : "log";
+}
 
 }  // namespace drom::outbox

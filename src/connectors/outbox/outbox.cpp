@@ -1,5 +1,6 @@
 #include "connectors/outbox/outbox.hpp"
 
+#include "connectors/outbox/cdc_slot.hpp"
 #include "connectors/outbox/outbox_endpoint.hpp"
 #include "drom/spi/registry.hpp"
 #include "spi/step_support.hpp"
@@ -54,12 +55,16 @@ std::vector<OptionSpec> common_part() {
            "and mark or delete what is sent. log (PostgreSQL): rows go to TABLE_log and are never "
            "changed, one relay at a time reads them in the order of their commits, and tables are "
            "emptied as a whole; rows that fail go on in TABLE. Long transactions and high rates do "
-           "not make the tables grow.",
+           "not make the tables grow. cdc (PostgreSQL with wal_level=logical): as log, but the "
+           "relay "
+           "is told of the rows by a replication slot, and reads the tables only while it has "
+           "none.",
        .fallback = "claim",
-       .values = {"claim", "log"}},
+       .values = {"claim", "log", "cdc"}},
       {.name = "createTable",
        .type = OptionType::boolean,
-       .doc = "Whether the table and drom_lease are created when they do not exist.",
+       .doc = "Whether the table and drom_lease (mode=cdc: and the publication) are created when "
+              "they do not exist.",
        .fallback = "true"},
   };
 }
@@ -98,6 +103,41 @@ std::vector<OptionSpec> producer_part() {
               "headers of one hop; content-type, traceparent and tracestate always travel.",
        .fallback = "*",
        .example = "tenant,x-*"},
+      {.name = "tableless",
+       .type = OptionType::boolean,
+       .doc =
+           "mode=cdc: the event is written to the write-ahead log only "
+           "(pg_logical_emit_message), and no table grows. It is lost with the slot, where a row "
+           "would still be read from the table.",
+       .fallback = "false"},
+  };
+}
+
+std::vector<OptionSpec> cdc_part() {
+  return {
+      {.name = "slot",
+       .doc = "mode=cdc: the replication slot; drom_DATABASE_TABLE by default. It is made when it "
+              "does not exist and stays when the relay stops: drop it "
+              "(pg_drop_replication_slot) when the relay is gone for good, or the server "
+              "keeps its log for it.",
+       .example = "drom_orders"},
+      {.name = "publication",
+       .doc = "mode=cdc: the publication of TABLE_log; drom_TABLE by default.",
+       .example = "drom_orders"},
+      {.name = "heartbeat",
+       .type = OptionType::duration,
+       .doc = "mode=cdc: how often a sign of life is written to the write-ahead log while nothing "
+              "happens. A stream in which three of them do not come back is opened anew.",
+       .fallback = "10s",
+       .minimum = 100},
+      {.name = "maxSlotLag",
+       .type = OptionType::integer,
+       .doc = "mode=cdc: bytes of write-ahead log that the slot may make the server keep. When it "
+              "is more, because the target has been away for long, the slot is dropped, rows are "
+              "read from the tables, and a new slot is made. 0: without limit. Not with tableless "
+              "events, which only the slot knows.",
+       .fallback = "0",
+       .minimum = 0},
   };
 }
 
@@ -210,7 +250,7 @@ ConfigSpec outbox_spec() {
   spec.syntax = "outbox:name";
   spec.consumes = spec.produces = true;
   for (auto part : {common_part(), outbox::format_options(), producer_part(), relay_part(),
-                    outbox::mapping_options(), outbox::debezium_options()})
+                    cdc_part(), outbox::mapping_options(), outbox::debezium_options()})
     for (OptionSpec& option : part) spec.options.push_back(std::move(option));
   spec.example =
       "- route:\n"
@@ -271,6 +311,29 @@ Result<outbox::SentPolicy> sent_policy(const Config& config,
       "name sentColumn or statusColumn, or set sentPolicy to delete or archive");
 }
 
+Result<void> read_mode(const Config& config, OutboxOptions& options) {
+  const std::string& mode = config.text("mode");
+  if (mode == "log") options.mode = outbox::Mode::log;
+  if (mode == "cdc") options.mode = outbox::Mode::cdc;
+  for (const char* name : {"tableless", "slot", "publication", "heartbeat", "maxSlotLag"})
+    if (config.given(name) && options.mode != outbox::Mode::cdc)
+      return Error(ErrorKind::config, std::string(name) + " is an option of mode=cdc",
+                   "add mode=cdc, or remove it");
+  options.tableless = config.flag("tableless");
+  outbox::CdcOptions& cdc = options.cdc;
+  cdc.publication = outbox::publication_name(options.table);
+  for (auto [name, target] :
+       {std::pair("slot", &cdc.slot), std::pair("publication", &cdc.publication)}) {
+    if (!config.given(name)) continue;
+    Result<std::string> checked = outbox::checked_slot(config.text(name));
+    if (!checked) return std::move(checked.error());
+    *target = std::move(*checked);
+  }
+  cdc.heartbeat = config.duration("heartbeat");
+  cdc.slot_lag_max = config.integer("maxSlotLag");
+  return {};
+}
+
 }  // namespace
 
 namespace outbox {
@@ -295,20 +358,21 @@ Result<OutboxOptions> read_options(const Config& config) {
   Result<std::optional<ForeignTable>> foreign = foreign_table(config, options.table);
   if (!foreign) return std::move(foreign.error());
   options.foreign = std::move(*foreign);
-  if (config.text("mode") == "log") options.mode = Mode::log;
-  if (options.mode == Mode::log && options.foreign)
+  if (Result<void> mode = read_mode(config, options); !mode) return std::move(mode.error());
+  const std::string mode = "mode=" + config.text("mode");
+  if (options.mode != Mode::claim && options.foreign)
     return Error(ErrorKind::config,
-                 "mode=log has tables of its own and cannot read table " + options.table +
+                 mode + " has tables of its own and cannot read table " + options.table +
                      " in another format",
                  "remove `format`, or use mode=claim, which reads any table");
   Result<SentPolicy> sent = sent_policy(config, options.foreign);
   if (!sent) return std::move(sent.error());
   options.sent = *sent;
-  if (options.mode == Mode::log && options.policy.ordering == Ordering::total)
-    return Error(ErrorKind::config, "mode=log keeps the order of each key and no total one",
+  if (options.mode != Mode::claim && options.policy.ordering == Ordering::total)
+    return Error(ErrorKind::config, mode + " keeps the order of each key and no total one",
                  "use ordering=key and one key for all events, or mode=claim");
-  if (options.mode == Mode::log && options.sent == SentPolicy::archive)
-    return Error(ErrorKind::config, "mode=log keeps no row that was sent, so none can be archived",
+  if (options.mode != Mode::claim && options.sent == SentPolicy::archive)
+    return Error(ErrorKind::config, mode + " keeps no row that was sent, so none can be archived",
                  "remove sentPolicy=archive, or use mode=claim");
   options.retention = config.duration("sentRetention");
   if (options.foreign && !config.given("sentRetention")) options.retention = milliseconds(0);
@@ -328,9 +392,10 @@ Result<std::unique_ptr<Endpoint>> make_outbox(const Config& config, BuildContext
   Result<sql::Database*> database =
       sql::find_data_source(context.registry(), config.text("dataSource"));
   if (!database) return std::move(database.error());
-  if (options->mode == outbox::Mode::log && (*database)->dialect() != sql::Dialect::postgres)
+  if (options->mode != outbox::Mode::claim && (*database)->dialect() != sql::Dialect::postgres)
     return Error(ErrorKind::config,
-                 "mode=log needs PostgreSQL, and data source '" + (*database)->name() + "' is " +
+                 "mode=" + config.text("mode") + " needs PostgreSQL, and data source '" +
+                     (*database)->name() + "' is " +
                      std::string(sql::to_string((*database)->dialect())),
                  "use mode=claim, which works on every database");
   OutboxBoard& board = context.shared<OutboxBoard>([] { return std::make_shared<OutboxBoard>(); });

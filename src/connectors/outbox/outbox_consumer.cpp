@@ -358,8 +358,8 @@ class OutboxConsumer final : public Consumer {
 
 std::unique_ptr<Consumer> make_consumer(const OutboxServices& services,
                                         const OutboxOptions& options) {
-  return options.mode == Mode::log ? make_log_consumer(services, options)
-                                   : make_claim_consumer(services, options);
+  return options.mode == Mode::claim ? make_claim_consumer(services, options)
+                                     : make_log_consumer(services, options);
 }
 
 std::unique_ptr<Consumer> make_claim_consumer(const OutboxServices& services,

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "connectors/outbox/foreign_table.hpp"
+#include "connectors/outbox/log_source.hpp"
 #include "connectors/outbox/outbox_message.hpp"
 #include "connectors/outbox/outbox_sql.hpp"
 #include "drom/spi/build_context.hpp"
@@ -17,6 +18,7 @@ namespace drom::outbox {
 enum class Mode : uint8_t {
   claim,  // rows are read by state and marked
   log,    // PostgreSQL: rows are only inserted, and read between two snapshots
+  cdc,    // as log, and read through the write-ahead log
 };
 
 struct OutboxOptions {
@@ -37,6 +39,8 @@ struct OutboxOptions {
   SentPolicy sent = SentPolicy::mark;
   milliseconds retention{0};
   size_t in_flight_max = 64;
+  CdcOptions cdc;
+  bool tableless = false;           // cdc: events are written to the write-ahead log only
   int64_t rotate_bytes = 64 << 20;  // log mode: a table of this size is followed by the next one
 };
 

@@ -38,6 +38,8 @@ CREATE TABLE IF NOT EXISTS {table}_log_mark (
   s2 text,
   last_id bigint NOT NULL,
   system text,
+  lsn pg_lsn,
+  nth bigint NOT NULL DEFAULT 0,
   created_at timestamptz NOT NULL DEFAULT now()
 );
 CREATE INDEX IF NOT EXISTS {index}_held ON {table} (key) WHERE status IN ('due', 'parked');
@@ -105,20 +107,30 @@ void add_keys(const std::string& table, LogStatements& out) {
 }
 
 void add_log(const std::string& table, LogStatements& out) {
+  // Rows of the log by their id; others come whole: the stream may tell of a row before a
+  // statement can see it.
   out.hold = fill(
       R"(INSERT INTO {table} (event_id, key, type, payload, payload_bytes, headers, created_at,
   available_at, expires_at, status, attempts, next_attempt_at, last_error)
-SELECT l.event_id, l.key, l.type, l.payload, l.payload_bytes, l.headers, l.created_at,
-  CASE WHEN l.available_at > now() THEN l.available_at END, l.expires_at, h.status, h.attempts,
-  {held_at}, h.error
+SELECT coalesce(l.event_id, h.event_id, gen_random_uuid()::text), coalesce(l.key, h.key),
+  coalesce(l.type, h.type), coalesce(l.payload, h.payload),
+  coalesce(l.payload_bytes, decode(h.payload_bytes, 'hex')), coalesce(l.headers, h.headers),
+  coalesce(l.created_at, h.created_at, now()),
+  CASE WHEN coalesce(l.available_at, h.available_at) > now()
+    THEN coalesce(l.available_at, h.available_at) END, coalesce(l.expires_at, h.expires_at),
+  h.status, h.attempts, {held_at}, h.error
 FROM jsonb_to_recordset($1::text::jsonb) AS h(n bigint, id bigint, status text, attempts integer,
-  delay float8, error text) JOIN {table}_log AS l ON l.id = h.id ORDER BY h.n)",
+  delay float8, error text, event_id text, key text, type text, payload text, payload_bytes text,
+  headers text, created_at timestamptz, available_at timestamptz, expires_at timestamptz)
+LEFT JOIN {table}_log AS l ON l.id = h.id
+WHERE h.id = 0 OR l.id IS NOT NULL ORDER BY h.n)",
       {{"table", table}, {"held_at", std::string(kHeldAt)}});
   out.mark = fill(
-      "INSERT INTO {table}_log_mark (serial, s1, s2, last_id, system) VALUES ($1::bigint, "
-      "$2::text, $3::text, $4::bigint, nullif($5::text, ''))",
+      "INSERT INTO {table}_log_mark (serial, s1, s2, last_id, system, lsn, nth) VALUES "
+      "($1::bigint, "
+      "$2::text, $3::text, $4::bigint, nullif($5::text, ''), $6::text::pg_lsn, $7::bigint)",
       {{"table", table}});
-  out.last_mark = "SELECT serial, s1, s2, last_id, system FROM " + table +
+  out.last_mark = "SELECT serial, s1, s2, last_id, system, lsn, nth FROM " + table +
                   "_log_mark ORDER BY serial DESC LIMIT 1";
   // One statement, one snapshot: what it sees is what pg_current_snapshot() says.
   out.read_batch = fill(
@@ -178,6 +190,17 @@ void add_rotation(const std::string& table, LogStatements& out) {
   out.set_slot = "SELECT setval('" + table + "_log_slot', $1::bigint)";
 }
 
+std::string to_hex(std::string_view bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string out;
+  out.reserve(bytes.size() * 2);
+  for (const char c : bytes) {
+    out += kDigits[static_cast<unsigned char>(c) >> 4];
+    out += kDigits[static_cast<unsigned char>(c) & 15];
+  }
+  return out;
+}
+
 std::string_view status_of(FailedMark::To to) {
   switch (to) {
     case FailedMark::To::retry: return "due";
@@ -196,6 +219,19 @@ std::string error_text(std::string text) {
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
   text.resize(end);
   return text;
+}
+
+void append_columns(const List& columns, Object& entry) {
+  entry.append("event_id", columns[kColEventId]);
+  entry.append("key", columns[kColKey]);
+  entry.append("type", columns[kColType]);
+  entry.append("payload", columns[kColPayload]);
+  if (!columns[kColPayloadBytes].is_null())
+    entry.append("payload_bytes", to_hex(columns[kColPayloadBytes].raw()));
+  entry.append("headers", columns[kColHeaders]);
+  entry.append("created_at", columns[kColCreatedAt]);
+  entry.append("available_at", columns[kColAvailableAt]);
+  entry.append("expires_at", columns[kColExpiresAt]);
 }
 
 }  // namespace
@@ -224,6 +260,19 @@ LogStatements make_log_statements(const std::string& table) {
   return out;
 }
 
+std::string message_prefix(std::string_view table) { return "drom." + std::string(table); }
+
+std::string message_statement(std::string_view table) {
+  return fill(
+      R"(SELECT pg_logical_emit_message(true, '{prefix}', jsonb_strip_nulls(jsonb_build_object(
+  'event_id', coalesce($1::text, gen_random_uuid()::text), 'key', $2::text, 'type', $3::text,
+  'payload', $4::text, 'payload_bytes', encode($5::bytea, 'hex'), 'headers', $6::text,
+  'created_at', now(), 'available_at', {available}, 'expires_at', {expires}))::text))",
+      {{"prefix", message_prefix(table)},
+       {"available", time_after(sql::Dialect::postgres, "$7")},
+       {"expires", time_after(sql::Dialect::postgres, "$8")}});
+}
+
 std::string holds_json(const std::vector<Hold>& holds) {
   List list;
   list.reserve(holds.size());
@@ -235,6 +284,7 @@ std::string holds_json(const std::vector<Hold>& holds) {
     entry.append("attempts", hold.attempts);
     entry.append("delay", int64_t{hold.delay.count()});
     entry.append("error", hold.error.empty() ? Value() : Value(error_text(hold.error)));
+    if (hold.id == 0) append_columns(hold.columns, entry);
     list.emplace_back(std::move(entry));
   }
   return to_json(Value(std::move(list)));

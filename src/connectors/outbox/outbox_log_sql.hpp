@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "connectors/outbox/outbox_sql.hpp"
 #include "machines/log_relay.hpp"
 
 namespace drom::outbox {
@@ -20,6 +21,13 @@ std::string log_table(std::string_view table);
 inline constexpr int kLogSlots = 3;
 // What the lease of the one reader is called.
 std::string log_resource(std::string_view table);
+
+// What rows of the log have after the common columns.
+enum LogColumn : size_t {
+  kColLater = kColExtras,  // a text: why the row cannot be read
+  kColAvailableAt,         // this and the next one only of rows that come through the stream
+  kColExpiresAt,
+};
 
 // Before every transaction: no row is visible in it.
 inline constexpr const char* kNothing = "3:3:";
@@ -48,8 +56,9 @@ struct LogStatements {
   std::string held_keys;       // $1 limit
   std::string free_keys;       // $1 JSON list of keys: those without unsent rows
 
-  std::string hold;  // $1 JSON list of {n, id, status, attempts, delay, error}
-  std::string mark;  // $1 serial, $2 s1, $3 s2 or null, $4 last id, $5 system
+  std::string hold;  // $1 holds_json()
+  // $1 serial, $2 s1, $3 s2 or null, $4 last id, $5 system, $6 lsn or null, $7 nth.
+  std::string mark;
   std::string last_mark;
   // Rows not visible in $3 whose xid is at least $1 or one of $2, if there are at most $4. First a
   // row with a null id, the snapshot as event id and the count as attempts.
@@ -72,6 +81,11 @@ struct LogStatements {
   std::string lock[kLogSlots];
   std::string truncate[kLogSlots];
 };
+
+// Writes an event to the write-ahead log alone: the parameters of Statements::insert.
+std::string message_statement(std::string_view table);
+// The prefix of such messages; their text is a JSON object of the columns.
+std::string message_prefix(std::string_view table);
 
 // The list that `hold` takes.
 std::string holds_json(const std::vector<Hold>& holds);

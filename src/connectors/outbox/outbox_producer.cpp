@@ -19,6 +19,12 @@ Result<Value> delay_ms(const Value& value, WallTime now) {
   return Value(int64_t{parsed->count()});
 }
 
+std::string insert_statement(sql::Dialect dialect, const OutboxOptions& options) {
+  if (options.tableless) return message_statement(options.table);
+  const std::string table = options.mode == Mode::claim ? options.table : log_table(options.table);
+  return make_statements(dialect, table, SentPolicy::mark).insert;
+}
+
 class OutboxProducer final : public Producer {
  public:
   OutboxProducer(const OutboxServices& services, const OutboxOptions& options)
@@ -27,17 +33,13 @@ class OutboxProducer final : public Producer {
         options_(options),
         filter_(options.headers),
         channel_(wake_channel(options.table)),
-        insert_(
-            make_statements(database_.dialect(),
-                            options.mode == Mode::log ? log_table(options.table) : options.table,
-                            SentPolicy::mark)
-                .insert) {}
+        insert_(insert_statement(database_.dialect(), options)) {}
 
   async<Result<void>> open() override {
     if (prepared_) co_return Result<void>();
     Result<void> prepared =
         co_await prepare_tables(database_, options_.table, options_.create_table);
-    if (prepared && options_.mode == Mode::log)
+    if (prepared && options_.mode != Mode::claim)
       prepared = co_await prepare_log_tables(database_, options_.table, options_.create_table);
     prepared_ = prepared.ok();
     co_return prepared;

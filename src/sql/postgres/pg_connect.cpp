@@ -52,44 +52,53 @@ async<Result<std::unique_ptr<PgConnection>>> PgConnection::connect(const Postgre
   co_return std::move(self);
 }
 
-async<Result<void>> PgConnection::dial(Lane& lane, Clock& real_clock) {
+async<Result<PgHandle>> pg_dial(const PostgresOptions& options, FdWatcher& watcher, Lane& lane,
+                                Clock& real_clock) {
   const std::string what = "cannot connect to PostgreSQL";
-  const SteadyTime deadline = real_clock.steady() + options_.connect_timeout;
-  const Parameters parameters(options_);
+  const SteadyTime deadline = real_clock.steady() + options.connect_timeout;
+  const Parameters parameters(options);
   // Resolves the first host, which may take its time.
   const auto start = [&parameters] {
     return PQconnectStartParams(parameters.keywords.data(), parameters.values.data(), 1);
   };
   PGconn* const started = co_await lane.call(start);
-  handle_.reset(started);
-  if (!handle_) co_return Error(ErrorKind::transient, what + ": out of memory");
-  PQsetNoticeReceiver(handle_.get(), &PgConnection::on_notice, this);
+  PgHandle handle(started);
+  if (!handle) co_return Error(ErrorKind::transient, what + ": out of memory");
 
   PostgresPollingStatusType wanted = PGRES_POLLING_WRITING;
   while (true) {
-    if (PQstatus(handle_.get()) == CONNECTION_BAD) wanted = PGRES_POLLING_FAILED;
+    if (PQstatus(handle.get()) == CONNECTION_BAD) wanted = PGRES_POLLING_FAILED;
     if (wanted == PGRES_POLLING_OK) break;
     if (wanted == PGRES_POLLING_FAILED)
-      co_return pg_not_connected(what, PQerrorMessage(handle_.get()), options_.password);
+      co_return pg_not_connected(what, PQerrorMessage(handle.get()), options.password);
     const auto left = std::chrono::ceil<milliseconds>(deadline - real_clock.steady());
     FdWatcher::Event event = FdWatcher::Event::timeout;
     if (left.count() > 0) {
       // The socket may be another one after each step (several hosts, a refused TLS offer).
-      watcher_.assign(PQsocket(handle_.get()));
+      watcher.assign(PQsocket(handle.get()));
       const auto interest =
           wanted == PGRES_POLLING_READING ? FdWatcher::Interest::read : FdWatcher::Interest::write;
-      event = co_await watcher_.wait(interest, left);
-      watcher_.forget();
+      event = co_await watcher.wait(interest, left);
+      watcher.forget();
     }
     if (event == FdWatcher::Event::timeout)
       co_return Error(ErrorKind::not_connected,
-                      what + ": no session within " + drom::to_string(options_.connect_timeout),
+                      what + ": no session within " + drom::to_string(options.connect_timeout),
                       "check host and port; connectTimeout sets the time");
-    wanted = PQconnectPoll(handle_.get());
+    wanted = PQconnectPoll(handle.get());
   }
-  if (PQsetnonblocking(handle_.get(), 1) != 0 || !PQenterPipelineMode(handle_.get()))
-    co_return lost();
-  watcher_.assign(PQsocket(handle_.get()));
+  if (PQsetnonblocking(handle.get(), 1) != 0)
+    co_return pg_not_connected(what, PQerrorMessage(handle.get()), options.password);
+  watcher.assign(PQsocket(handle.get()));
+  co_return std::move(handle);
+}
+
+async<Result<void>> PgConnection::dial(Lane& lane, Clock& real_clock) {
+  Result<PgHandle> dialled = co_await pg_dial(options_, watcher_, lane, real_clock);
+  if (!dialled) co_return std::move(dialled.error());
+  handle_ = std::move(*dialled);
+  PQsetNoticeReceiver(handle_.get(), &PgConnection::on_notice, this);
+  if (!PQenterPipelineMode(handle_.get())) co_return lost();
   co_return Result<void>();
 }
 

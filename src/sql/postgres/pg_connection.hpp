@@ -37,6 +37,20 @@ struct PostgresOptions {
   std::string instance;  // tells our own notifications from those of others
 };
 
+struct PgCloser {
+  void operator()(PGconn* connection) const { PQfinish(connection); }
+};
+using PgHandle = std::unique_ptr<PGconn, PgCloser>;
+struct PgClearer {
+  void operator()(PGresult* result) const { PQclear(result); }
+};
+using PgAnswer = std::unique_ptr<PGresult, PgClearer>;
+
+// A new session, non-blocking, its socket assigned to `watcher`, which must forget it first. Name
+// resolution blocks, so it happens on `lane`. `real_clock` measures the connect deadline.
+async<Result<PgHandle>> pg_dial(const PostgresOptions& options, FdWatcher& watcher, Lane& lane,
+                                Clock& real_clock);
+
 // What one trip does. All its statements are prepared before the first one runs, so a statement
 // cannot use a table that an earlier one of the same trip creates.
 struct PgTrip {
@@ -54,7 +68,6 @@ struct PgNotification {
 
 class PgConnection {
  public:
-  // Name resolution blocks, so it happens on `lane`. `real_clock` measures the connect deadline.
   static async<Result<std::unique_ptr<PgConnection>>> connect(const PostgresOptions& options,
                                                               boost::asio::io_context& io,
                                                               Lane& lane, Clock& real_clock,
@@ -81,14 +94,7 @@ class PgConnection {
   bool still_there();
 
  private:
-  struct Closer {
-    void operator()(PGconn* connection) const { PQfinish(connection); }
-  };
-  struct Clearer {
-    void operator()(PGresult* result) const { PQclear(result); }
-  };
-  using Handle = std::unique_ptr<PGconn, Closer>;
-  using Answer = std::unique_ptr<PGresult, Clearer>;
+  using Answer = PgAnswer;
   struct Prepared {
     std::string name;
     std::vector<Oid> types;  // of the parameters, as the server has inferred them
@@ -119,7 +125,7 @@ class PgConnection {
   const PostgresOptions& options_;  // the pool's
   Log& log_;
   FdWatcher watcher_;  // forgets the socket before handle_ closes it
-  Handle handle_;
+  PgHandle handle_;
   StatementCache<Prepared> statements_;
   std::vector<std::string> unwanted_;  // names of prepared statements that may go
   uint64_t next_name_ = 0;

@@ -13,6 +13,7 @@
 #include "rt/real_clock.hpp"
 #include "rt/wait_list.hpp"
 #include "sql/postgres/pg_connection.hpp"
+#include "sql/replication.hpp"
 #include "sql/turnstile.hpp"
 #include "sql/wait_hub.hpp"
 
@@ -85,6 +86,9 @@ void notify_soon(const std::shared_ptr<PgCore>& core, std::string_view channel);
 // Ends both kinds of background work.
 async<> stop_background(std::shared_ptr<PgCore> core);
 void wake_listener(PgCore& core);
+
+// A session of its own, outside of the pool.
+async<Result<std::unique_ptr<ReplicationStream>>> pg_replicate(std::shared_ptr<PgCore> core);
 
 Error pg_closed(const PostgresOptions& options);
 

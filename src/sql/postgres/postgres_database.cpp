@@ -105,6 +105,13 @@ class PostgresDatabase final : public Database {
   }
   void cancel_waits() override { core_->hints.cancel(); }
 
+  async<Result<std::unique_ptr<ReplicationStream>>> replicate() override {
+    const std::shared_ptr<PgCore> core = core_;
+    if (!core->opened) co_return pg_closed(core->options);
+    Result<std::unique_ptr<ReplicationStream>> stream = co_await pg_replicate(core);
+    co_return stream;
+  }
+
  private:
   std::shared_ptr<PgCore> core_;
 };
