@@ -99,8 +99,7 @@ Campaign::Campaign(const CampaignOptions& options)
 void Campaign::write_routes() const {
   std::ofstream file(options_.folder + "/routes.yaml");
   const auto [type, properties] = data_source(options_.place);
-  file << route_file(type, properties, drom::to_string(kLease),
-                     options_.place.log_mode ? "log" : "claim");
+  file << route_file(type, properties, drom::to_string(kLease), options_.place.mode);
 }
 
 WriterOptions Campaign::writer_options() {

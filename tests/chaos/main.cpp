@@ -71,8 +71,8 @@ int run(const Options& options) {
   if (both || options.store == "postgres") {
     CampaignOptions postgres = common;
     postgres.place.database = Database::postgres;
-    postgres.place.log_mode = options.mode == "log";
-    postgres.name = postgres.place.log_mode ? "postgres-log" : "postgres";
+    postgres.place.mode = options.mode;
+    postgres.name = options.mode == "claim" ? "postgres" : "postgres-" + options.mode;
     postgres.folder = folder + "/postgres";
     postgres.kills = both ? (options.kills + 1) / 2 : options.kills;
     postgres.seed = options.seed;
@@ -140,8 +140,9 @@ int main(int argc, char** argv) {
                  "postgres, mariadb, sqlite, or both: PostgreSQL and SQLite")
       ->check(CLI::IsMember({"postgres", "mariadb", "sqlite", "both"}))
       ->capture_default_str();
-  app.add_option("--mode", options.mode, "Of the outbox on PostgreSQL: claim or log")
-      ->check(CLI::IsMember({"claim", "log"}))
+  app.add_option("--mode", options.mode,
+                 "Of the outbox on PostgreSQL; tableless: cdc, events without rows")
+      ->check(CLI::IsMember({"claim", "log", "cdc", "tableless"}))
       ->capture_default_str();
   app.add_option("--round", options.round, "Kills between two drains")->capture_default_str();
   app.add_option("--report", options.report, "Also writes the report to this file (Markdown)");

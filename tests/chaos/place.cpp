@@ -18,7 +18,7 @@ std::unique_ptr<Store> open_store(const Place& place) {
 #ifdef DROM_MYSQL
   if (place.database == Database::mariadb) return open_mariadb(place.port);
 #endif
-  if (place.database == Database::postgres) return open_postgres(place.conninfo, place.log_mode);
+  if (place.database == Database::postgres) return open_postgres(place.conninfo, place.mode);
   return open_sqlite(place.file);
 }
 

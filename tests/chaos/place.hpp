@@ -13,10 +13,10 @@ enum class Database : uint8_t { postgres, mariadb, sqlite };
 
 struct Place {
   Database database = Database::sqlite;
-  std::string conninfo;   // postgres
-  bool log_mode = false;  // postgres: mode=log instead of claim
-  uint16_t port = 0;      // mariadb
-  std::string file;       // sqlite
+  std::string conninfo;        // postgres
+  std::string mode = "claim";  // of the outbox on PostgreSQL
+  uint16_t port = 0;           // mariadb
+  std::string file;            // sqlite
 
   bool on_server() const { return database != Database::sqlite; }
   uint16_t server_port() const;

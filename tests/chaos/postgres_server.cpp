@@ -55,7 +55,9 @@ bool PostgresServer::start(const std::string& folder) {
   port_ = free_port();
   std::ofstream conf(folder_ + "/data/postgresql.conf", std::ios::app);
   conf << "listen_addresses = '127.0.0.1'\nport = " << port_ << "\nunix_socket_directories = '"
-       << folder_ << "'\nfsync = on\nmax_connections = 200\nlog_timezone = UTC\ntimezone = UTC\n";
+       << folder_
+       << "'\nfsync = on\nwal_level = logical\nmax_connections = 200\nlog_timezone = UTC\ntimezone "
+          "= UTC\n";
   conf.close();
   return launch();
 }

@@ -22,7 +22,7 @@ constexpr const char* kRoutes = R"yaml(
             steps:
               - to: "sql:{count} RETURNING n?outputType=SelectOne&outputHeader=seq"
               - to: "sql:INSERT INTO ledger (event, tx, {key}, seq, hash, poison) VALUES (:#event, :#tx, :#key, :#${header.seq}, :#hash, :#poison)"
-              - to: "outbox:chaos?mode={mode}&type=routed&key=${body[key]}&eventId=${body[event]}"
+              - to: "outbox:chaos?mode={writes}&type=routed&key=${body[key]}&eventId=${body[event]}"
               - to: "seda:audit"       # waits for the commit
               - choice:
                   when:
@@ -91,7 +91,9 @@ std::string route_file(const std::string& bean_type, const std::string& properti
   put(out, "{type}", bean_type);
   put(out, "{properties}", properties);
   put(out, "{lease}", lease);
-  put(out, "{mode}", mode);
+  const bool tableless = mode == "tableless";
+  put(out, "{writes}", tableless ? "cdc&tableless=true" : mode);
+  put(out, "{mode}", tableless ? "cdc" : mode);
   return out;
 }
 

@@ -45,7 +45,7 @@ class Store {
 };
 
 std::unique_ptr<Store> open_sqlite(const std::string& file);
-std::unique_ptr<Store> open_postgres(const std::string& conninfo, bool log_mode);
+std::unique_ptr<Store> open_postgres(const std::string& conninfo, const std::string& mode);
 // Ends up to `count` sessions of engines. False when the server does not answer.
 bool terminate_backends(const std::string& conninfo, int count);
 

@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include "chaos/store.hpp"
+#include "connectors/outbox/cdc_slot.hpp"
 #include "connectors/outbox/outbox_log_sql.hpp"
 #include "connectors/outbox/outbox_sql.hpp"
 
@@ -28,10 +29,32 @@ CREATE VIEW events AS SELECT l.event_id, l.key, coalesce(h.status,
       (SELECT * FROM outbox_chaos_log_mark ORDER BY serial DESC LIMIT 1) AS x) AS m;
 )";
 
+// Events without rows: those that had their effect, or are on hold.
+constexpr const char* kTablelessView = R"(
+CREATE VIEW events AS SELECT l.event AS event_id, l.key, coalesce(h.status,
+    CASE WHEN e.event IS NULL THEN 'due' ELSE 'sent' END) AS status
+  FROM ledger AS l LEFT JOIN outbox_chaos AS h ON h.event_id = l.event
+    LEFT JOIN effects AS e ON e.event = l.event;
+)";
+
+// What any program may write: event id, key, payload, headers.
+const char* insert_statement(const std::string& mode) {
+  if (mode == "claim")
+    return "INSERT INTO outbox_chaos (event_id, key, type, payload, headers) VALUES ($1, $2, "
+           "'direct', $3, $4)";
+  if (mode == "tableless")
+    return "SELECT pg_logical_emit_message(true, 'drom.outbox_chaos', "
+           "json_build_object('event_id', "
+           "$1::text, 'key', $2::text, 'type', 'direct', 'payload', $3::text, 'headers', "
+           "$4::json)::text)";
+  return "INSERT INTO outbox_chaos_log (event_id, key, type, payload, headers) VALUES ($1, $2, "
+         "'direct', $3, $4)";
+}
+
 class PostgresStore final : public Store {
  public:
-  PostgresStore(std::string conninfo, bool log_mode)
-      : conninfo_(std::move(conninfo)), log_mode_(log_mode) {}
+  PostgresStore(std::string conninfo, std::string mode)
+      : conninfo_(std::move(conninfo)), mode_(std::move(mode)), insert_(insert_statement(mode_)) {}
   ~PostgresStore() override { PQfinish(connection_); }
 
   void create_schema() override {
@@ -41,8 +64,17 @@ class PostgresStore final : public Store {
         "seq bigint NOT NULL, hash text NOT NULL, poison text NOT NULL);"
         "CREATE TABLE effects (event text NOT NULL);" +
         outbox::outbox_ddl(sql::Dialect::postgres, "outbox_chaos") +
-        (log_mode_ ? outbox::log_ddl("outbox_chaos") + kLogView : std::string(kView));
+        (mode_ == "claim" ? std::string() : outbox::log_ddl("outbox_chaos")) +
+        (mode_ == "tableless" ? outbox::cdc_ddl("outbox_chaos", "drom_outbox_chaos") : "") +
+        (mode_ == "claim"       ? kView
+         : mode_ == "tableless" ? kTablelessView
+                                : kLogView);
     if (!connect() || !run(ddl.c_str())) throw std::runtime_error(trouble());
+    // Nobody is told of what is written before there is a slot.
+    if (mode_ == "tableless" &&
+        !run("SELECT pg_create_logical_replication_slot('drom_' || current_database() || "
+             "'_outbox_chaos', 'pgoutput')"))
+      throw std::runtime_error(trouble());
   }
 
   Intent::Outcome write(const NewTransaction& t) override {
@@ -143,24 +175,21 @@ class PostgresStore final : public Store {
         "INSERT INTO ledger (event, tx, key, seq, hash, poison) VALUES ($1, $2, $3, $4, $5, $6)",
         {e.event, t.tx, e.key, seq, payload_hash(e.pad), e.poison ? "true" : "false"});
     if (PQresultStatus(ledger.get()) != PGRES_COMMAND_OK) return false;
-    const Answer outbox = query(
-        log_mode_ ? "INSERT INTO outbox_chaos_log (event_id, key, type, payload, headers) VALUES "
-                    "($1, $2, 'direct', $3, $4)"
-                  : "INSERT INTO outbox_chaos (event_id, key, type, payload, headers) VALUES "
-                    "($1, $2, 'direct', $3, $4)",
-        {e.event, e.key, payload(t, e), "{\"seq\": " + seq + "}"});
-    return PQresultStatus(outbox.get()) == PGRES_COMMAND_OK;
+    const Answer outbox = query(insert_, {e.event, e.key, payload(t, e), "{\"seq\": " + seq + "}"});
+    const ExecStatusType status = PQresultStatus(outbox.get());
+    return status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK;
   }
 
   std::string conninfo_;
-  bool log_mode_;
+  std::string mode_;
+  const char* insert_;
   PGconn* connection_ = nullptr;
 };
 
 }  // namespace
 
-std::unique_ptr<Store> open_postgres(const std::string& conninfo, bool log_mode) {
-  return std::make_unique<PostgresStore>(conninfo, log_mode);
+std::unique_ptr<Store> open_postgres(const std::string& conninfo, const std::string& mode) {
+  return std::make_unique<PostgresStore>(conninfo, mode);
 }
 
 bool terminate_backends(const std::string& conninfo, int count) {

@@ -152,9 +152,10 @@ int init(const OutboxOptions& options) {
     if (!ready) return complain(ready.error());
   }
   if (cdc) {
-    const Result<void> ready =
+    Result<void> ready =
         session->run(outbox::prepare_cdc(session->database(), target->shape.table,
                                          target->cdc.publication, &target->cdc.slot, true));
+    if (ready) ready = session->run(outbox::require_slot(session->database(), target->cdc.slot));
     if (!ready) return complain(ready.error());
   }
   std::printf("%s is ready\n", target->shape.table.c_str());

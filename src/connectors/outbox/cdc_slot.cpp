@@ -26,20 +26,25 @@ constexpr const char* kServer =
     "SELECT current_setting('wal_level'), current_database(), pg_is_in_recovery(), "
     "EXISTS (SELECT 1 FROM pg_roles WHERE rolname = current_user AND (rolreplication OR rolsuper)) "
     "OR EXISTS (SELECT 1 FROM pg_roles WHERE rolname = 'rds_replication' AND pg_has_role(oid, "
-    "'member')), current_user::text";
+    "'member')), current_user::text, current_setting('server_version_num')::integer";
 
 constexpr const char* kPublication =
     "SELECT p.pubinsert, p.pubviaroot, p.puballtables OR EXISTS (SELECT 1 FROM pg_publication_rel "
     "AS r WHERE r.prpubid = p.oid AND r.prrelid = to_regclass($2::text)) FROM pg_publication AS p "
     "WHERE p.pubname = $1::text";
 
-Result<void> check_server(const List& row) {
+}  // namespace
+
+Result<void> check_cdc_server(const List& row) {
   if (row[0].raw() != "logical")
     return Error(
         ErrorKind::config,
         "mode=cdc needs wal_level=logical, and this server has wal_level=" + row[0].to_text(),
         "ALTER SYSTEM SET wal_level = logical and restart the server, or use mode=log, "
         "which needs neither");
+  if (row[5].to_int().value_or(0) < 140'000)
+    return Error(ErrorKind::config, "mode=cdc needs PostgreSQL 14 or later",
+                 "use mode=log, which works from 13 on");
   if (flag(row[2]))
     return Error(ErrorKind::config, "mode=cdc needs the primary, and this server is a standby",
                  "connect to the primary (target_session_attrs=read-write)");
@@ -50,8 +55,6 @@ Result<void> check_server(const List& row) {
         "ALTER ROLE " + row[4].to_text() + " REPLICATION");
   return {};
 }
-
-}  // namespace
 
 std::string publication_name(std::string_view table) {
   return slot_text("drom_" + std::string(table));
@@ -78,7 +81,7 @@ async<Result<void>> prepare_cdc(sql::Database& database, std::string table, std:
   Result<sql::Rows> server = co_await database.execute(kServer, List());
   if (!server) co_return std::move(server.error());
   const List& facts = server->rows.at(0);
-  if (Result<void> good = check_server(facts); !good) co_return good;
+  if (Result<void> good = check_cdc_server(facts); !good) co_return good;
   if (slot->empty()) *slot = slot_text("drom_" + facts[1].to_text() + "_" + table);
   for (int attempt = 0;; ++attempt) {
     List params;
@@ -135,6 +138,16 @@ async<Result<void>> create_slot(sql::Database& database, std::string slot) {
       "SELECT pg_create_logical_replication_slot($1::name, 'pgoutput')::text", std::move(params));
   if (!made) co_return std::move(made.error());
   co_return Result<void>();
+}
+
+async<Result<void>> require_slot(sql::Database& database, std::string slot) {
+  Result<std::optional<SlotState>> found = co_await slot_state(database, slot);
+  if (!found) co_return std::move(found.error());
+  if (*found) co_return Result<void>();
+  Result<void> made = co_await create_slot(database, std::move(slot));
+  // Another process may have been faster (duplicate_object).
+  if (!made && made.error().type == "42710") co_return Result<void>();
+  co_return made;
 }
 
 }  // namespace drom::outbox

@@ -28,6 +28,10 @@ std::string slot_ddl(std::string_view slot);
 async<Result<void>> prepare_cdc(sql::Database& database, std::string table, std::string publication,
                                 std::string* slot, bool create);
 
+// The check of it: wal_level, database, whether it is a standby, whether the user may replicate,
+// the user, the version as a number.
+Result<void> check_cdc_server(const List& facts);
+
 struct SlotState {
   bool lost = false;       // the server has removed what it should tell
   bool foreign = false;    // of another database or plugin
@@ -39,5 +43,7 @@ struct SlotState {
 async<Result<std::optional<SlotState>>> slot_state(sql::Database& database, std::string slot);
 // Waits for the transactions that are open now.
 async<Result<void>> create_slot(sql::Database& database, std::string slot);
+// Creates it when it does not exist.
+async<Result<void>> require_slot(sql::Database& database, std::string slot);
 
 }  // namespace drom::outbox

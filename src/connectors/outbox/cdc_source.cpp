@@ -24,10 +24,11 @@ constexpr milliseconds kPatience{2'000};
 constexpr milliseconds kRead{1'000};
 constexpr milliseconds kCatchUp{20};
 constexpr milliseconds kSyncEvery{1'000};  // while rows come
-constexpr milliseconds kSlotLookEvery{10'000};
 // A stream in which nothing comes for so many heartbeats, not even our own, is dead.
 constexpr int kSilentBeats = 3;
 constexpr milliseconds kPlaceEvery{5'000};
+// The server looks for the publication in the catalog as it was where the slot stands.
+constexpr std::string_view kUndefinedObject = "42704";
 
 class CdcSource final : public LogSource {
  public:
@@ -141,7 +142,8 @@ class CdcSource final : public LogSource {
     log_.debug(options_.uri, "no stream: " + error.message());
     stream_.reset();
     rows_.reset();
-    caught_up_ = slot_ready_ = false;
+    const bool slot_ready_before = std::exchange(slot_ready_, false);
+    caught_up_ = false;
     beat_snapshot_.reset();
     const SteadyTime now = clock_.steady();
     if (phase_ == Phase::streaming) {
@@ -149,6 +151,13 @@ class CdcSource final : public LogSource {
       connecting_since_ = now;
     }
     if (now - connecting_since_ >= kPatience) poll(error.message());
+    if (error.type == kUndefinedObject && slot_ready_before) {
+      log_.error(options_.uri,
+                 "replication slot " + cdc_.slot +
+                     " is older than its publication and is made anew: " + error.message());
+      drop_ = true;
+      poll(error.message());
+    }
     const int doublings = std::min(failures_++, 10);
     connect_at_ = now + std::min(kReconnectFirst * (1 << doublings), kReconnectMax);
   }
@@ -253,7 +262,9 @@ class CdcSource final : public LogSource {
     }
     Result<void> ours = co_await guarded("SELECT $1::text", Value("ours"));
     if (!ours) co_return std::move(ours.error());
-    Result<void> made = co_await create_slot(database_, cdc_.slot);
+    Result<void> made = co_await prepare_cdc(database_, options_.table, cdc_.publication,
+                                             &cdc_.slot, options_.create_table);
+    if (made) made = co_await create_slot(database_, cdc_.slot);
     if (!made) co_return std::move(made.error());
     co_return false;
   }
@@ -354,7 +365,7 @@ class CdcSource final : public LogSource {
   }
 
   async<> look_at_slot() {
-    look_at_ = clock_.steady() + kSlotLookEvery;
+    look_at_ = clock_.steady() + cdc_.heartbeat;
     Result<std::optional<SlotState>> found = co_await slot_state(database_, cdc_.slot);
     slot_lag_.reset();
     if (!found || !*found) co_return;

@@ -32,6 +32,8 @@ class UnsureDatabase final : public sql::Database {
   UnsureDatabase(std::shared_ptr<sql::Database> inner, Clock& clock)
       : inner_(std::move(inner)), clock_(clock) {}
   bool frozen = false;
+  std::function<std::unique_ptr<sql::ReplicationStream>(std::unique_ptr<sql::ReplicationStream>)>
+      wrap_stream;
   int drop_marks = 0;  // so many checkpoints happen without an answer
 
   sql::Dialect dialect() const override { return inner_->dialect(); }
@@ -73,6 +75,7 @@ class UnsureDatabase final : public sql::Database {
   void cancel_waits() override { inner_->cancel_waits(); }
   async<Result<std::unique_ptr<sql::ReplicationStream>>> replicate() override {
     Result<std::unique_ptr<sql::ReplicationStream>> stream = co_await inner_->replicate();
+    if (stream && wrap_stream) *stream = wrap_stream(std::move(*stream));
     co_return stream;
   }
 

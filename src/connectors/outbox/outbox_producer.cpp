@@ -1,4 +1,5 @@
 // Inserts rows: in the exchange's unit of work when it has one, else in a transaction of its own.
+#include "connectors/outbox/cdc_slot.hpp"
 #include "connectors/outbox/log_admin.hpp"
 #include "connectors/outbox/outbox_endpoint.hpp"
 #include "connectors/outbox/outbox_log_sql.hpp"
@@ -41,6 +42,7 @@ class OutboxProducer final : public Producer {
         co_await prepare_tables(database_, options_.table, options_.create_table);
     if (prepared && options_.mode != Mode::claim)
       prepared = co_await prepare_log_tables(database_, options_.table, options_.create_table);
+    if (prepared && options_.tableless) prepared = co_await prepare_slot();
     prepared_ = prepared.ok();
     co_return prepared;
   }
@@ -66,6 +68,15 @@ class OutboxProducer final : public Producer {
   }
 
  private:
+  // What is written before there is a slot, nobody is told of.
+  async<Result<void>> prepare_slot() {
+    std::string slot = options_.cdc.slot;
+    Result<void> ready = co_await prepare_cdc(database_, options_.table, options_.cdc.publication,
+                                              &slot, options_.create_table);
+    if (ready) ready = co_await require_slot(database_, std::move(slot));
+    co_return ready;
+  }
+
   async<> insert(Batch& batch, size_t first, size_t end, Scope& scope) {
     std::vector<sql::Command> commands;
     std::vector<Exchange*> members;
