@@ -166,7 +166,9 @@ class CdcSource final : public LogSource {
   void poll(const std::string& why) {
     if (phase_ == Phase::polling) return;
     phase_ = Phase::polling;
-    log_.warn(options_.uri, "the tables are read until there is a replication stream: " + why);
+    const bool first = tables_.mark().place.lsn == 0;  // nothing is wrong yet
+    log_.write(first ? LogLevel::info : LogLevel::warn, options_.uri,
+               "the tables are read until there is a replication stream: " + why);
   }
 
   async<> rest(milliseconds time) {
