@@ -99,6 +99,7 @@ void fill_outbox(BareDatabase& db, const std::string& table, size_t rows) {
   db.script("DROP TABLE IF EXISTS " + table);
   db.script(outbox::outbox_ddl(dialect, table));
   db.script("DELETE FROM drom_lease");
+  if (rows == 0) return;
   const std::string count = std::to_string(rows);
   const std::string key = "i % " + std::to_string(kKeys);
   const std::string values = ", 'order.created', '" + std::string(kPayload, 'x') +
