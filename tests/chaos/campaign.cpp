@@ -58,6 +58,7 @@ class Campaign {
   void settle();
   void stop_engines();
   void judge();
+  History take_sends(History& all, std::vector<Truth> kept);
   void measure(const History& history);
 
   void fault(const std::string& what) { faults_.push_back({what, now_ns()}); }
@@ -287,7 +288,7 @@ void Campaign::disturb_network() {
 
 void Campaign::fill_disk() {
   if (empty_ns_ != 0) return;
-  options_.disk->fill();
+  if (!options_.disk->fill()) return problem("the disk could not be filled");
   count("disk full");
   empty_ns_ = now_ns() + ns(milliseconds(100 + dice(400)));
 }
@@ -295,13 +296,19 @@ void Campaign::fill_disk() {
 void Campaign::empty_disk() {
   options_.disk->make_room();
   empty_ns_ = 0;
+  // A server may give up for want of room. Whoever supervises it starts it again.
+  if (!options_.server || !options_.server->ended()) return;
+  count("database ended on the full disk");
+  if (!options_.server->crash_and_restart()) problem(options_.server->trouble());
 }
 
 void Campaign::disturb() {
   Slot& slot = *engines_->slots()[dice(engines_->slots().size())];
   const uint64_t choice = dice(100);
   if (choice < 15) return drain_engine(slot);
-  if (options_.disk && choice < 35) return fill_disk();
+  // On a server there is much else to do.
+  const uint64_t full_from = on_server() ? 90 : 80;
+  if (options_.disk && choice >= full_from) return fill_disk();
   if (!on_server()) return;
   if (choice < 25) {
     if (slot.resume_ns != 0 || !slot.child.running()) return;
@@ -321,6 +328,7 @@ void Campaign::disturb() {
 }
 
 void Campaign::crash_database() {
+  if (empty_ns_ != 0) empty_disk();  // it could not start
   count("database crash and restart");
   if (!options_.server->crash_and_restart()) problem(options_.server->trouble());
 }
@@ -439,22 +447,60 @@ void Campaign::measure(const History& history) {
   report_.latency_max_s = seconds_at(latency, 1);
 }
 
+// The sends that transactions of engines have kept: a history of their own, of the same events.
+History Campaign::take_sends(History& all, std::vector<Truth> kept) {
+  History out;
+  out.destination = kHook;
+  out.inbox = false;
+  out.in_flight_max = all.in_flight_max;
+  out.faults = all.faults;
+  for (const Intent& intent : all.intents)
+    if (intent.tx.find(kDirect) == std::string::npos) out.intents.push_back(intent);
+  std::map<std::string, int64_t> numbers;
+  for (const Truth& truth : kept)
+    if (!numbers.emplace(truth.event, truth.seq).second)
+      problem("the send of " + truth.event + " was kept twice");
+  out.truth = std::move(kept);
+  // A webhook does not send the number; its body names the event.
+  std::vector<Delivered> others;
+  for (Delivered& delivered : all.delivered) {
+    if (delivered.destination != kHook) {
+      others.push_back(std::move(delivered));
+      continue;
+    }
+    delivered.seq = numbers[delivered.event];
+    out.delivered.push_back(std::move(delivered));
+  }
+  all.delivered = std::move(others);
+  return out;
+}
+
 void Campaign::judge() {
   History history;
-  history.destination = "POST /deliver";
+  history.destination = kDeliver;
   history.in_flight_max = kInFlight * engines_->slots().size();
   history.intents = writers_->intents();
-  open_store(options_.place)->read(history.truth, history.effects);
+  FinalState state = open_store(options_.place)->read();
+  history.truth = std::move(state.events);
+  history.effects = std::move(state.effects);
   history.delivered = sink_.delivered();
   history.faults = faults_;
-  const Result<void> written = write_history(history, options_.folder);
-  if (!written) problem(written.error().what);
+  const History sends = take_sends(history, std::move(state.sends));
+  const std::string folder_of_sends = options_.folder + "/sends";
+  fs::create_directories(folder_of_sends);
+  for (const Result<void>& written :
+       {write_history(history, options_.folder), write_history(sends, folder_of_sends)})
+    if (!written) problem(written.error().what);
   report_.verdict = check(history);
+  const Verdict of_sends = check(sends);
+  report_.sends = of_sends.events;
+  report_.verdict.add(of_sends, "kept send: ");
   report_.replays = writers_->replays();
   report_.reached = engines_->reached();
   measure(history);
   if (report_.recovery_max_s > 15) problem("a recovery took more than 15 s");
   if (report_.verdict.events == 0) problem("no event was written at all");
+  if (report_.sends == 0) problem("no send was kept at all");
   // A point that was aimed at and never reached proves nothing.
   const size_t aimed = std::min(next_point_, points_.size());
   for (size_t i = 0; i < aimed; ++i)

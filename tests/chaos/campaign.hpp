@@ -24,7 +24,7 @@ struct CampaignOptions {
   size_t round = 100;  // kills between two drains
   uint64_t seed = 1;
   DatabaseServer* server = nullptr;  // ours, may be crashed
-  const SmallDisk* disk = nullptr;   // sqlite: holds the database, may be filled
+  const SmallDisk* disk = nullptr;   // holds the database, may be filled
   bool verbose = false;
 };
 
@@ -36,6 +36,7 @@ struct CampaignReport {
   std::map<std::string, size_t> reached;       // failpoint -> how often it acted
   std::vector<std::string> problems;           // beyond the verdict
   Verdict verdict;
+  size_t sends = 0;  // that transactions have kept; the verdict is about them, too
   uint64_t replays = 0;
   double seconds = 0;
   double recovery_p50_s = 0;  // from a kill to the next event that is new to the sink

@@ -10,6 +10,8 @@ class DatabaseServer {
   virtual ~DatabaseServer() = default;
   // Ends it as a crash does, then starts it again and waits. False: see trouble().
   virtual bool crash_and_restart() = 0;
+  // Whether it is not there any more, by its own doing.
+  virtual bool ended() = 0;
   virtual const std::string& trouble() const = 0;
 };
 

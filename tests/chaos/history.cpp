@@ -286,6 +286,16 @@ Result<void> read_file(const std::string& name, std::vector<T>& out) {
 
 }  // namespace
 
+void Verdict::add(const Verdict& other, const std::string& what) {
+  for (size_t Verdict::* count :
+       {&Verdict::lost, &Verdict::vanished, &Verdict::phantom, &Verdict::torn, &Verdict::reordered,
+        &Verdict::skipped, &Verdict::duplicate_effects, &Verdict::missing_effects,
+        &Verdict::corrupt, &Verdict::stuck, &Verdict::wrongly_dead, &Verdict::unexplained,
+        &Verdict::dead, &Verdict::duplicates, &Verdict::regressions})
+    this->*count += other.*count;
+  for (const std::string& text : other.examples) example(*this, what + text);
+}
+
 bool Verdict::clean() const {
   return lost + vanished + phantom + torn + reordered + skipped + duplicate_effects +
              missing_effects + corrupt + stuck + wrongly_dead + unexplained ==

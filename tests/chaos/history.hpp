@@ -86,6 +86,8 @@ struct Verdict {
   size_t regressions = 0;  // duplicates that came after a newer event of their key
   std::vector<std::string> examples;
 
+  // Adds another's counts and examples, which are marked as `what`.
+  void add(const Verdict& other, const std::string& what);
   bool clean() const;
   std::string summary() const;  // "0 lost, 0 phantom, ..." of what must be 0
 };

@@ -60,6 +60,7 @@ int run(const Options& options) {
   const std::string folder = make_folder();
   std::vector<CampaignReport> reports;
   std::vector<std::string> not_run;
+  std::optional<SmallDisk> small;  // outlives the server on it
   PostgresServer server;
   CampaignOptions common;
   common.program = fs::read_symlink("/proc/self/exe");
@@ -80,12 +81,19 @@ int run(const Options& options) {
     if (!options.conninfo.empty()) {
       not_run.emplace_back("database crash: the PostgreSQL server is not ours");
     } else {
-      if (!server.start(folder + "/server")) throw std::runtime_error(server.trouble());
+      small.emplace(folder + "/postgres-data", 4096);
+      if (small->mounted())
+        postgres.disk = &*small;
+      else
+        not_run.emplace_back("full disk of PostgreSQL: a small one cannot be mounted here");
+      if (!server.start(folder + "/server", small->mounted() ? small->folder() : ""))
+        throw std::runtime_error(server.trouble());
       postgres.server = &server;
       postgres.place.conninfo = server.conninfo("postgres");
     }
     reports.push_back(run_campaign(postgres));
     server.stop();
+    small.reset();
   }
 #ifdef DROM_MYSQL
   if (options.store == "mariadb") {
@@ -110,11 +118,11 @@ int run(const Options& options) {
     sqlite.folder = folder + "/sqlite";
     sqlite.kills = both ? options.kills / 2 : options.kills;
     sqlite.seed = options.seed + 1;
-    const SmallDisk disk(folder + "/disk");
+    const SmallDisk disk(folder + "/disk", 64);
     if (disk.mounted())
       sqlite.disk = &disk;
     else
-      not_run.emplace_back("full disk: a small one cannot be mounted here");
+      not_run.emplace_back("full disk of SQLite: a small one cannot be mounted here");
     if (sqlite.kills > 0) reports.push_back(run_campaign(sqlite));
   }
   const bool clean = print_report(options.seed, reports, not_run, options.report);

@@ -81,6 +81,8 @@ bool MariadbServer::launch() {
   return false;
 }
 
+bool MariadbServer::ended() { return process_.ended() || !process_.running(); }
+
 bool MariadbServer::crash_and_restart() {
   process_.end();
   return launch();

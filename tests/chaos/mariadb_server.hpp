@@ -15,6 +15,7 @@ class MariadbServer final : public DatabaseServer {
   // False: the programs are not there, or it did not start; `trouble` says which.
   bool start(const std::string& folder);
   bool crash_and_restart() override;
+  bool ended() override;
   void stop();
   const std::string& trouble() const override { return trouble_; }
   uint16_t port() const { return port_; }

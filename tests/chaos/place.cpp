@@ -5,7 +5,7 @@ namespace {
 
 constexpr const char* kServerOptions =
     "port: \"{{dbport}}\", poolSize: 8, connectTimeout: 1s, statementTimeout: 2s, "
-    "acquireTimeout: 2s }";
+    "acquireTimeout: 2s, outbox: sends }";
 
 }  // namespace
 
@@ -40,7 +40,8 @@ std::pair<std::string, std::string> data_source(const Place& place) {
               "{ url: \"" + place.conninfo + " application_name=engine\", " + kServerOptions};
     case Database::sqlite:
       return {"drom.sqlite",
-              "{ file: \"" + place.file + "\", busyTimeout: 2s, acquireTimeout: 2s, readers: 1 }"};
+              "{ file: \"" + place.file +
+                  "\", busyTimeout: 2s, acquireTimeout: 2s, readers: 1, outbox: sends }"};
   }
   return {};
 }

@@ -28,8 +28,9 @@ ChildOptions PostgresServer::as_server(std::vector<std::string> arguments) const
   return out;
 }
 
-bool PostgresServer::start(const std::string& folder) {
+bool PostgresServer::start(const std::string& folder, const std::string& data) {
   folder_ = folder;
+  data_ = data.empty() ? folder + "/data" : data;
   std::error_code ec;
   for (const auto& entry : fs::directory_iterator("/usr/lib/postgresql", ec))
     if (fs::exists(entry.path() / "bin/initdb")) bin_ = entry.path() / "bin";
@@ -39,12 +40,13 @@ bool PostgresServer::start(const std::string& folder) {
   }
   fs::create_directories(folder_);
   const ChildOptions init =
-      as_server({bin_ + "/initdb", "-D", folder_ + "/data", "-A", "trust", "-U", "postgres", "-E",
-                 "UTF8", "--locale=C.UTF-8", "--no-sync"});
-  if (init.user && ::chown(folder_.c_str(), *init.user, *init.group) != 0) {
-    trouble_ = "cannot hand over " + folder_;
-    return false;
-  }
+      as_server({bin_ + "/initdb", "-D", data_, "-X", folder_ + "/wal", "-A", "trust", "-U",
+                 "postgres", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync"});
+  for (const std::string& owned : {folder_, data})
+    if (init.user && !owned.empty() && ::chown(owned.c_str(), *init.user, *init.group) != 0) {
+      trouble_ = "cannot hand over " + owned;
+      return false;
+    }
   Child child;
   child.start(init);
   const auto status = child.wait(milliseconds(120'000));
@@ -53,7 +55,7 @@ bool PostgresServer::start(const std::string& folder) {
     return false;
   }
   port_ = free_port();
-  std::ofstream conf(folder_ + "/data/postgresql.conf", std::ios::app);
+  std::ofstream conf(data_ + "/postgresql.conf", std::ios::app);
   conf << "listen_addresses = '127.0.0.1'\nport = " << port_ << "\nunix_socket_directories = '"
        << folder_
        << "'\nfsync = on\nwal_level = logical\nmax_connections = 200\nlog_timezone = UTC\ntimezone "
@@ -63,7 +65,7 @@ bool PostgresServer::start(const std::string& folder) {
 }
 
 bool PostgresServer::launch() {
-  process_.start(as_server({bin_ + "/postgres", "-D", folder_ + "/data"}));
+  process_.start(as_server({bin_ + "/postgres", "-D", data_}));
   const std::string conninfo = this->conninfo("postgres") + " connect_timeout=5";
   for (int i = 0; i < 6000; ++i) {
     if (PQping(conninfo.c_str()) == PQPING_OK) return true;
@@ -73,6 +75,8 @@ bool PostgresServer::launch() {
   trouble_ = "the PostgreSQL server did not start, see " + folder_ + "/log";
   return false;
 }
+
+bool PostgresServer::ended() { return process_.ended() || !process_.running(); }
 
 bool PostgresServer::crash_and_restart() {
   process_.signal(SIGQUIT);

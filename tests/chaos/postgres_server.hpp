@@ -12,9 +12,11 @@ namespace drom::chaos {
 class PostgresServer final : public DatabaseServer {
  public:
   // False: the programs are not there, or it did not start; `trouble` says which.
-  bool start(const std::string& folder);
+  // `data`, when given, is an empty folder for the data; the log of transactions stays in `folder`.
+  bool start(const std::string& folder, const std::string& data = "");
   // SIGQUIT to all its processes, as in a crash, then starts it again and waits.
   bool crash_and_restart() override;
+  bool ended() override;
   void stop();
   uint16_t port() const { return port_; }
   std::string conninfo(const std::string& database) const;
@@ -26,6 +28,7 @@ class PostgresServer final : public DatabaseServer {
 
   std::string bin_;
   std::string folder_;
+  std::string data_;
   uint16_t port_ = 0;
   Child process_;
   std::string trouble_;

@@ -32,20 +32,22 @@ std::string list(const std::map<std::string, size_t>& counts) {
 std::string table(const std::vector<CampaignReport>& reports) {
   std::string out;
   line(out,
-       "| Store | Kills | Other faults | Events | Rolled back or refused | Unknown commits | "
+       "| Store | Kills | Other faults | Events | Kept sends | Rolled back or refused | Unknown "
+       "commits | "
        "Replayed | "
        "Lost | Phantom | Torn | Reordered | Double effects | Missing effects | Stuck | "
        "Duplicate deliveries | Recovery p50 / max | Commit to sink p99 / max | Drain max | "
        "Time |");
-  line(out, "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|");
+  line(out, "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|");
   for (const CampaignReport& r : reports) {
     size_t others = 0;
     for (const auto& [name, count] : r.other_faults) others += count;
     const Verdict& v = r.verdict;
     line(out,
-         "| %s | %zu | %zu | %zu | %zu | %zu | %llu | %zu | %zu | %zu | %zu | %zu | %zu | %zu | "
+         "| %s | %zu | %zu | %zu | %zu | %zu | %zu | %llu | %zu | %zu | %zu | %zu | %zu | %zu | "
+         "%zu | "
          "%zu | %.2f / %.2f s | %.2f / %.2f s | %.2f s | %.0f s |",
-         r.name.c_str(), r.kills, others, v.events, v.rolled_back, v.unknown,
+         r.name.c_str(), r.kills, others, v.events, r.sends, v.rolled_back, v.unknown,
          static_cast<unsigned long long>(r.replays), v.lost + v.vanished, v.phantom, v.torn,
          v.reordered + v.skipped, v.duplicate_effects, v.missing_effects, v.stuck, v.duplicates,
          r.recovery_p50_s, r.recovery_max_s, r.latency_p99_s, r.latency_max_s, r.drain_max_s,
@@ -65,7 +67,7 @@ std::string table(const std::vector<CampaignReport>& reports) {
 }
 
 std::string last_line(uint64_t seed, const std::vector<CampaignReport>& reports, bool clean) {
-  size_t kills = 0, others = 0, events = 0, problems = 0;
+  size_t kills = 0, others = 0, events = 0, sends = 0, problems = 0;
   Verdict sum;
   double recovery = 0;
   for (const CampaignReport& r : reports) {
@@ -73,6 +75,7 @@ std::string last_line(uint64_t seed, const std::vector<CampaignReport>& reports,
     for (const auto& [name, count] : r.other_faults) others += count;
     problems += r.problems.size();
     events += r.verdict.events;
+    sends += r.sends;
     for (size_t Verdict::* count :
          {&Verdict::lost, &Verdict::vanished, &Verdict::phantom, &Verdict::torn,
           &Verdict::reordered, &Verdict::skipped, &Verdict::duplicate_effects,
@@ -83,9 +86,10 @@ std::string last_line(uint64_t seed, const std::vector<CampaignReport>& reports,
   }
   std::string out;
   line(out,
-       "drom-chaos: seed %llu, %zu kills, %zu other faults, %zu events: %s, %zu duplicate "
+       "drom-chaos: seed %llu, %zu kills, %zu other faults, %zu events, %zu kept sends: %s, %zu "
+       "duplicate "
        "deliveries, recovery max %.1f s%s%s",
-       static_cast<unsigned long long>(seed), kills, others, events, sum.summary().c_str(),
+       static_cast<unsigned long long>(seed), kills, others, events, sends, sum.summary().c_str(),
        sum.duplicates, recovery,
        problems ? (", " + std::to_string(problems) + " problems").c_str() : "",
        clean ? "" : ": NOT CLEAN");

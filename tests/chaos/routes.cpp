@@ -23,12 +23,17 @@ constexpr const char* kRoutes = R"yaml(
               - to: "sql:{count} RETURNING n?outputType=SelectOne&outputHeader=seq"
               - to: "sql:INSERT INTO ledger (event, tx, {key}, seq, hash, poison) VALUES (:#event, :#tx, :#key, :#${header.seq}, :#hash, :#poison)"
               - to: "outbox:chaos?mode={writes}&type=routed&key=${body[key]}&eventId=${body[event]}"
-              - to: "seda:audit"       # waits for the commit
+              - to:                    # kept in outbox_sends
+                  uri: webhook:http://127.0.0.1:{{sink}}/hook
+                  parameters: { allowPrivateAddresses: true, timeout: 400ms, connectTimeout: 500ms }
               - choice:
                   when:
                     - simple: "${body[rollback]} == 'true'"
                       steps:
                         - throwException: { exceptionType: data, message: rolled back on purpose }
+        - transacted:
+            steps:
+              - to: "seda:audit"       # without a database: waits for the end of the block
         - setBody: { constant: stored }
 - route:
     id: audit
@@ -47,6 +52,13 @@ constexpr const char* kRoutes = R"yaml(
             parameters: { responseTimeout: 400ms, connectTimeout: 500ms }
             variableReceive: answer
         - to: direct:apply
+- route:
+    id: sends
+    from:
+      uri: outbox:sends
+      parameters: { lease: {lease}, maximumAttempts: 0, initialDelay: 20ms, maxDelay: 200ms, maxPollDelay: 50ms }
+      steps:
+        - sendCaptured: {}
 - route:
     id: replay
     from:

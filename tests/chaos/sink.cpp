@@ -84,7 +84,11 @@ bool Sink::take(Session& session, const Socket::Message& request) {
   };
   const Result<Value> body = parse_json(request.body);
   const Object* object = body ? body->as_object() : nullptr;
-  if (object && text(*object, "poison") == "true") return answer("422 Unprocessable Content");
+  const std::string destination = request.first.substr(0, request.first.rfind(' '));
+  const bool hook = destination == kHook;
+  // For good, in the words that either sender takes for that.
+  if (object && text(*object, "poison") == "true")
+    return answer(hook ? "413 Content Too Large" : "422 Unprocessable Content");
   const Manner how = manner();
   if (how == Manner::refuse) return answer("500 Internal Server Error");
 
@@ -93,9 +97,10 @@ bool Sink::take(Session& session, const Socket::Message& request) {
     const auto at = request.headers.find(name);
     return at == request.headers.end() ? std::string() : at->second;
   };
-  delivered.event = header("eventid");
+  // What a webhook sends of a message is its body.
+  delivered.event = hook && object ? text(*object, "event") : header("eventid");
   delivered.seq = std::atoll(header("seq").c_str());
-  delivered.destination = request.first.substr(0, request.first.rfind(' '));
+  delivered.destination = destination;
   if (object) {
     delivered.key = text(*object, "key");
     delivered.hash = payload_hash(text(*object, "pad"));
@@ -105,7 +110,7 @@ bool Sink::take(Session& session, const Socket::Message& request) {
     const std::lock_guard lock(mutex_);
     delivered.at_ns = now_ns();
     delivered_.push_back(std::move(delivered));
-    if (payloads_.size() < 20'000) payloads_.push_back(request.body);
+    if (!hook && payloads_.size() < 20'000) payloads_.push_back(request.body);
   }
   ++accepted_;
   switch (how) {

@@ -13,6 +13,10 @@
 
 namespace drom::chaos {
 
+// The request line of a webhook that transactions send to; all else belongs to kDeliver.
+constexpr const char* kHook = "POST /hook";
+constexpr const char* kDeliver = "POST /deliver";
+
 class Sink {
  public:
   explicit Sink(uint64_t seed);

@@ -8,18 +8,21 @@ namespace drom::chaos {
 
 class SmallDisk {
  public:
-  explicit SmallDisk(std::string folder);
+  SmallDisk(std::string folder, size_t megabytes);
   ~SmallDisk();
   SmallDisk(const SmallDisk&) = delete;
   SmallDisk& operator=(const SmallDisk&) = delete;
 
   bool mounted() const { return mounted_; }
   const std::string& folder() const { return folder_; }
-  void fill() const;
+  // Takes away all that is free. False: it cannot.
+  bool fill() const;
   void make_room() const;
 
  private:
+  bool resize(const std::string& size) const;
   std::string folder_;
+  std::string size_;
   bool mounted_ = false;
 };
 

@@ -10,6 +10,9 @@
 
 namespace drom::chaos {
 
+// In the names of transactions that no engine has written, and in those only.
+constexpr const char* kDirect = "-direct-";
+
 struct NewEvent {
   std::string event;
   std::string key;
@@ -33,6 +36,13 @@ struct Progress {
   int64_t effects = 0;
 };
 
+// What the database says in the end.
+struct FinalState {
+  std::vector<Truth> events;  // rows of the outbox
+  std::vector<Truth> sends;   // sends that were kept, one per transaction through an engine
+  std::vector<Effect> effects;
+};
+
 // One connection. Used by one thread.
 class Store {
  public:
@@ -41,8 +51,13 @@ class Store {
   virtual Progress progress() = 0;
   // Throws std::runtime_error when the database does not answer.
   virtual void create_schema() = 0;
-  virtual void read(std::vector<Truth>& truth, std::vector<Effect>& effects) = 0;
+  virtual FinalState read() = 0;
 };
+
+// Seven columns -> what became of an event: tx, event, key, seq, hash, poison, status.
+Truth truth_of(const std::vector<std::string>& row);
+// These columns of the sends that transactions of engines have kept in the table outbox_sends.
+std::string kept_sends_query(const std::string& event_of_payload, const std::string& key);
 
 std::unique_ptr<Store> open_sqlite(const std::string& file);
 std::unique_ptr<Store> open_postgres(const std::string& conninfo, const std::string& mode);

@@ -91,7 +91,8 @@ class MariadbStore final : public Store {
         "`key` varchar(100) NOT NULL, seq bigint NOT NULL, hash varchar(100) NOT NULL, "
         "poison varchar(5) NOT NULL);"
         "CREATE TABLE effects (event varchar(100) NOT NULL);" +
-        outbox::outbox_ddl(sql::Dialect::mysql, "outbox_chaos");
+        outbox::outbox_ddl(sql::Dialect::mysql, "outbox_chaos") +
+        outbox::outbox_ddl(sql::Dialect::mysql, "outbox_sends");
     if (!session_.open(nullptr) || !session_.run(ddl)) throw std::runtime_error(session_.trouble());
     session_.close();
   }
@@ -115,8 +116,9 @@ class MariadbStore final : public Store {
     Progress out;
     Rows rows;
     if (!session_.open("chaos") ||
-        !session_.run("SELECT (SELECT count(*) FROM outbox_chaos WHERE status = 'due'), (SELECT "
-                      "count(*) FROM outbox_chaos WHERE status = 'sent'), (SELECT count(*) FROM "
+        !session_.run("SELECT (SELECT count(*) FROM outbox_chaos WHERE status = 'due') + (SELECT "
+                      "count(*) FROM outbox_sends WHERE status = 'due'), (SELECT count(*) FROM "
+                      "outbox_chaos WHERE status = 'sent'), (SELECT count(*) FROM "
                       "effects)",
                       &rows))
       return out;
@@ -127,7 +129,8 @@ class MariadbStore final : public Store {
     return out;
   }
 
-  void read(std::vector<Truth>& truth, std::vector<Effect>& effects) override {
+  FinalState read() override {
+    FinalState out;
     Rows rows;
     if (!session_.open("chaos") ||
         !session_.run(
@@ -137,21 +140,14 @@ class MariadbStore final : public Store {
             "WHERE o.event_id NOT IN (SELECT event FROM ledger)",
             &rows))
       throw std::runtime_error(session_.trouble());
-    for (const auto& row : rows) {
-      Truth t;
-      t.tx = row[0];
-      t.event = row[1];
-      t.key = row[2];
-      t.seq = std::stoll(row[3]);
-      t.hash = row[4];
-      t.business = !t.tx.empty();
-      t.poison = row[5] == "true";
-      t.status = row[6];
-      truth.push_back(std::move(t));
-    }
+    for (const auto& row : rows) out.events.push_back(truth_of(row));
+    if (!session_.run(kept_sends_query("json_value(payload, '$.event')", "`key`"), &rows))
+      throw std::runtime_error(session_.trouble());
+    for (const auto& row : rows) out.sends.push_back(truth_of(row));
     if (!session_.run("SELECT event FROM effects", &rows))
       throw std::runtime_error(session_.trouble());
-    for (const auto& row : rows) effects.push_back({row[0]});
+    for (const auto& row : rows) out.effects.push_back({row[0]});
+    return out;
   }
 
  private:

@@ -64,6 +64,7 @@ class PostgresStore final : public Store {
         "seq bigint NOT NULL, hash text NOT NULL, poison text NOT NULL);"
         "CREATE TABLE effects (event text NOT NULL);" +
         outbox::outbox_ddl(sql::Dialect::postgres, "outbox_chaos") +
+        outbox::outbox_ddl(sql::Dialect::postgres, "outbox_sends") +
         (mode_ == "claim" ? std::string() : outbox::log_ddl("outbox_chaos")) +
         (mode_ == "tableless" ? outbox::cdc_ddl("outbox_chaos", "drom_outbox_chaos") : "") +
         (mode_ == "claim"       ? kView
@@ -100,7 +101,8 @@ class PostgresStore final : public Store {
     if (!connect()) return out;
     const Answer rows(
         PQexec(connection_,
-               "SELECT (SELECT count(*) FROM events WHERE status = 'due'), (SELECT count(*) "
+               "SELECT (SELECT count(*) FROM events WHERE status = 'due') + (SELECT count(*) FROM "
+               "outbox_sends WHERE status = 'due'), (SELECT count(*) "
                "FROM events WHERE status = 'sent'), (SELECT count(*) FROM effects)"));
     if (PQresultStatus(rows.get()) != PGRES_TUPLES_OK) return out;
     out.known = true;
@@ -110,31 +112,18 @@ class PostgresStore final : public Store {
     return out;
   }
 
-  void read(std::vector<Truth>& truth, std::vector<Effect>& effects) override {
+  FinalState read() override {
     if (!connect()) throw std::runtime_error(trouble());
-    const Answer rows(PQexec(
-        connection_,
-        "SELECT coalesce(l.tx, ''), coalesce(l.event, o.event_id), coalesce(l.key, o.key), "
-        "coalesce(l.seq, 0), coalesce(l.hash, ''), coalesce(l.poison, ''), coalesce(o.status, '') "
-        "FROM ledger AS l FULL JOIN events AS o ON o.event_id = l.event"));
-    if (PQresultStatus(rows.get()) != PGRES_TUPLES_OK) throw std::runtime_error(trouble());
-    for (int r = 0; r < PQntuples(rows.get()); ++r) {
-      const auto cell = [&](int c) { return std::string(PQgetvalue(rows.get(), r, c)); };
-      Truth t;
-      t.tx = cell(0);
-      t.event = cell(1);
-      t.key = cell(2);
-      t.seq = std::stoll(cell(3));
-      t.hash = cell(4);
-      t.business = !t.tx.empty();
-      t.poison = cell(5) == "true";
-      t.status = cell(6);
-      truth.push_back(std::move(t));
-    }
-    const Answer applied(PQexec(connection_, "SELECT event FROM effects"));
-    if (PQresultStatus(applied.get()) != PGRES_TUPLES_OK) throw std::runtime_error(trouble());
-    for (int r = 0; r < PQntuples(applied.get()); ++r)
-      effects.push_back({PQgetvalue(applied.get(), r, 0)});
+    FinalState out;
+    for (const auto& row : rows_of(
+             "SELECT coalesce(l.tx, ''), coalesce(l.event, o.event_id), coalesce(l.key, o.key), "
+             "coalesce(l.seq, 0), coalesce(l.hash, ''), coalesce(l.poison, ''), coalesce(o.status, "
+             "'') FROM ledger AS l FULL JOIN events AS o ON o.event_id = l.event"))
+      out.events.push_back(truth_of(row));
+    for (const auto& row : rows_of(kept_sends_query("payload::json->>'event'", "key")))
+      out.sends.push_back(truth_of(row));
+    for (const auto& row : rows_of("SELECT event FROM effects")) out.effects.push_back({row[0]});
+    return out;
   }
 
  private:
@@ -149,6 +138,18 @@ class PostgresStore final : public Store {
   std::string trouble() const { return PQerrorMessage(connection_); }
   static int64_t number(const PGresult* rows, int column) {
     return std::stoll(PQgetvalue(rows, 0, column));
+  }
+
+  std::vector<std::vector<std::string>> rows_of(const std::string& text) {
+    const Answer rows(PQexec(connection_, text.c_str()));
+    if (PQresultStatus(rows.get()) != PGRES_TUPLES_OK) throw std::runtime_error(trouble());
+    std::vector<std::vector<std::string>> out;
+    for (int r = 0; r < PQntuples(rows.get()); ++r) {
+      std::vector<std::string>& row = out.emplace_back();
+      for (int c = 0; c < PQnfields(rows.get()); ++c)
+        row.emplace_back(PQgetvalue(rows.get(), r, c));
+    }
+    return out;
   }
 
   bool run(const char* text) {

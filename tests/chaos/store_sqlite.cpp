@@ -27,7 +27,8 @@ class SqliteStore final : public Store {
         "CREATE TABLE ledger (event TEXT PRIMARY KEY, tx TEXT NOT NULL, key TEXT NOT NULL, "
         "seq INTEGER NOT NULL, hash TEXT NOT NULL, poison TEXT NOT NULL);"
         "CREATE TABLE effects (event TEXT NOT NULL);" +
-        outbox::outbox_ddl(sql::Dialect::sqlite, "outbox_chaos");
+        outbox::outbox_ddl(sql::Dialect::sqlite, "outbox_chaos") +
+        outbox::outbox_ddl(sql::Dialect::sqlite, "outbox_sends");
     if (!run(ddl)) throw std::runtime_error(sqlite3_errmsg(db_));
   }
 
@@ -51,7 +52,8 @@ class SqliteStore final : public Store {
   Progress progress() override {
     Progress out;
     Rows rows;
-    if (!query("SELECT (SELECT count(*) FROM outbox_chaos WHERE status = 'due'), (SELECT count(*) "
+    if (!query("SELECT (SELECT count(*) FROM outbox_chaos WHERE status = 'due') + (SELECT count(*) "
+               "FROM outbox_sends WHERE status = 'due'), (SELECT count(*) "
                "FROM outbox_chaos WHERE status = 'sent'), (SELECT count(*) FROM effects)",
                {}, &rows))
       return out;
@@ -62,7 +64,8 @@ class SqliteStore final : public Store {
     return out;
   }
 
-  void read(std::vector<Truth>& truth, std::vector<Effect>& effects) override {
+  FinalState read() override {
+    FinalState out;
     Rows rows;
     if (!query("SELECT l.tx, l.event, l.key, l.seq, l.hash, l.poison, coalesce(o.status, '') FROM "
                "ledger AS l LEFT JOIN outbox_chaos AS o ON o.event_id = l.event",
@@ -71,25 +74,19 @@ class SqliteStore final : public Store {
                "IN (SELECT event FROM ledger)",
                {}, &rows))
       throw std::runtime_error(sqlite3_errmsg(db_));
-    for (const auto& row : rows) {
-      Truth t;
-      t.tx = row[0];
-      t.event = row[1];
-      t.key = row[2];
-      t.seq = std::stoll(row[3]);
-      t.hash = row[4];
-      t.business = !t.tx.empty();
-      t.poison = row[5] == "true";
-      t.status = row[6];
-      truth.push_back(std::move(t));
-    }
+    for (const auto& row : rows) out.events.push_back(truth_of(row));
+    rows.clear();
+    const std::string sends = kept_sends_query("json_extract(payload, '$.event')", "key");
+    if (!query(sends.c_str(), {}, &rows)) throw std::runtime_error(sqlite3_errmsg(db_));
+    for (const auto& row : rows) out.sends.push_back(truth_of(row));
     rows.clear();
     if (!query("SELECT event FROM effects", {}, &rows))
       throw std::runtime_error(sqlite3_errmsg(db_));
-    for (const auto& row : rows) effects.push_back({row[0]});
+    for (const auto& row : rows) out.effects.push_back({row[0]});
     rows.clear();
     if (!query("PRAGMA integrity_check", {}, &rows) || rows.at(0).at(0) != "ok")
       throw std::runtime_error("the SQLite file is damaged");
+    return out;
   }
 
  private:
@@ -145,6 +142,29 @@ class SqliteStore final : public Store {
 
 std::unique_ptr<Store> open_sqlite(const std::string& file) {
   return std::make_unique<SqliteStore>(file);
+}
+
+Truth truth_of(const std::vector<std::string>& row) {
+  Truth out;
+  out.tx = row.at(0);
+  out.event = row.at(1);
+  out.key = row.at(2);
+  out.seq = std::stoll(row.at(3));
+  out.hash = row.at(4);
+  out.business = !out.tx.empty();
+  out.poison = row.at(5) == "true";
+  out.status = row.at(6);
+  return out;
+}
+
+std::string kept_sends_query(const std::string& event_of_payload, const std::string& key) {
+  const std::string kept = "(SELECT " + event_of_payload + " AS event, " + key +
+                           " AS k, status FROM outbox_sends WHERE type LIKE 'webhook:%') AS s";
+  return "SELECT l.tx, l.event, l." + key +
+         ", l.seq, l.hash, l.poison, coalesce(s.status, '') FROM ledger AS l LEFT JOIN " + kept +
+         " ON s.event = l.event WHERE l.tx NOT LIKE '%" + kDirect +
+         "%' UNION ALL SELECT '', s.event, s.k, 0, '', '', s.status FROM " + kept +
+         " WHERE s.event NOT IN (SELECT event FROM ledger)";
 }
 
 std::string payload(const NewTransaction& transaction, const NewEvent& event) {

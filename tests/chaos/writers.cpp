@@ -69,7 +69,8 @@ void Writers::write(size_t number, bool direct) {
   uint64_t dice = options_.seed * 1000 + number + 7919 * ++starts_;
   const std::unique_ptr<Store> store = direct ? options_.open_store() : nullptr;
   while (!stopping_) {
-    const std::string tx = options_.prefix + std::to_string(++transactions_);
+    const std::string tx =
+        options_.prefix + (direct ? kDirect : "") + std::to_string(++transactions_);
     const NewTransaction transaction = make(dice, tx, direct);
     const Intent::Outcome outcome =
         direct ? store->write(transaction) : through_engine(transaction, some_engine(dice));

@@ -95,17 +95,10 @@ ORDER BY {id} LIMIT $3{bigint})";
 
 // Which rows a mark may change: not sent yet, in a bucket that this relay holds under this token.
 std::string mark_condition(Dialect dialect, const TableShape& shape) {
-  const bool postgres = dialect == Dialect::postgres;
   const std::string id =
       shape.foreign() ? column_sql(dialect, shape.sequence, "") : std::string("id");
-  return fill(
-      R"({ids} AND {unsent} AND {bucket} IN (SELECT l.bucket FROM drom_lease AS l
-  WHERE l.resource = $2{text} AND l.owner = $3{text} AND l.token = $4{bigint}))",
-      {{"ids", in_ids(dialect, id, "$1")},
-       {"unsent", unsent_sql(dialect, shape, "")},
-       {"bucket", bucket_sql(dialect, shape, "")},
-       {"text", postgres ? "::text" : ""},
-       {"bigint", postgres ? "::bigint" : ""}});
+  return in_ids(dialect, id, "$1") + " AND " + unsent_sql(dialect, shape, "") + " AND " +
+         is_leased(dialect, bucket_sql(dialect, shape, ""));
 }
 
 std::string mark_statement(Dialect dialect, const TableShape& shape) {

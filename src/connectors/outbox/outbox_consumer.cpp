@@ -118,7 +118,8 @@ class OutboxConsumer final : public Consumer {
     if (!ended) {
       s_.log.warn(options_.uri, "could not give back the lease in time; it expires by itself");
       tasks_.cancel();
-      co_await tasks_.wait(kCloseLimit);
+      // A statement on a blocking lane is not interrupted, and its caller uses all this afterwards.
+      while (!tasks_.empty()) co_await tasks_.wait(kCloseLimit);
     }
     store_->close();
     machine_.reset();

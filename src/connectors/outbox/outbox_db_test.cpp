@@ -764,6 +764,49 @@ TEST_P(OutboxServerDb, ARowThatBecomesVisibleLateIsNotSkipped) {  // C01
   EXPECT_EQ(bodies(), (std::vector<std::string>{"five", "four"})) << "the order of the commits";
 }
 
+// As a join with the leases, of which the planner expects few, all ids would be looked up once for
+// each of 64 buckets.
+TEST_P(OutboxServerDb, MarksGoThroughTheirIdsOnce) {
+  if (mysql()) GTEST_SKIP() << "there the statement says which table comes first";
+  const Statements statements =
+      make_statements(database->dialect(), options.table, SentPolicy::mark);
+  std::vector<sql::Command> commands;
+  commands.push_back({"SELECT set_config('plan_cache_mode', 'force_generic_plan', true)", {}});
+  commands.push_back({"PREPARE marks AS " + statements.mark_sent, {}});
+  commands.push_back({"EXPLAIN EXECUTE marks('{1,2,3}', 'outbox_x', 'me', 1)", {}});
+  commands.push_back({"DEALLOCATE marks", {}});
+  const Result<std::vector<sql::Rows>> done = harness.run(database->execute_all(commands));
+  ASSERT_TRUE(done.ok()) << done.error().message();
+  std::string plan;
+  for (const List& row : (*done)[2].rows) plan += row[0].to_text() + "\n";
+  EXPECT_EQ(plan.find("Join"), std::string::npos) << plan;
+  EXPECT_EQ(plan.find("Nested Loop"), std::string::npos) << plan;
+  EXPECT_NE(plan.find("InitPlan"), std::string::npos) << plan;
+}
+
+// MySQL counts the rows that hold up nobody as rows of one key, and would go through all of them
+// for each row that is due.
+TEST_P(OutboxServerDb, BlockersAreLookedUpByTheirIndex) {
+  if (!mysql()) GTEST_SKIP() << "there the index holds nothing but blockers";
+  run("INSERT INTO outbox_x (`key`, payload, status) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL "
+      "SELECT i + 1 FROM n WHERE i < 900) SELECT i, 'x', 'sent' FROM n");
+  send("due", "k");
+  for (const Ordering ordering : {Ordering::key, Ordering::total}) {
+    TableShape shape = own_shape(options.table);
+    shape.ordering = ordering;
+    const Statements statements = make_statements(database->dialect(), shape, SentPolicy::mark);
+    const Result<sql::Rows> plan =
+        harness.run(database->execute("EXPLAIN " + statements.read_all, List{"[]", "[]", 512}));
+    ASSERT_TRUE(plan.ok()) << plan.error().message();
+    std::string way;
+    for (size_t i = 0; i < plan->rows.size(); ++i) {
+      const Object row = plan->object(i);
+      if (row.find("table")->to_text() == "w") way = row.find("key")->to_text();
+    }
+    EXPECT_EQ(way, ordering == Ordering::key ? "outbox_x_wait" : "outbox_x_due");
+  }
+}
+
 // --- operators ----------------------------------------------------------------------------------
 
 TEST_P(OutboxDb, EveryRowIsInExactlyOneState) {  // C10

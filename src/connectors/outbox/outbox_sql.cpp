@@ -277,6 +277,19 @@ std::string in_texts(Dialect dialect, std::string_view parameter) {
              : "(SELECT value FROM json_each(" + std::string(parameter) + "))";
 }
 
+// PostgreSQL: as a join it would go through all ids once for each bucket.
+std::string is_leased(Dialect dialect, std::string_view bucket) {
+  const bool postgres = dialect == Dialect::postgres;
+  return fill(
+      R"({bucket} {begin}SELECT l.bucket FROM drom_lease AS l
+  WHERE l.resource = $2{text} AND l.owner = $3{text} AND l.token = $4{bigint}{end})",
+      {{"bucket", std::string(bucket)},
+       {"begin", postgres ? "= ANY (ARRAY(" : "IN ("},
+       {"end", postgres ? "))" : ")"},
+       {"text", text_cast(dialect)},
+       {"bigint", postgres ? "::bigint" : ""}});
+}
+
 std::string delete_by_ids(Dialect dialect, const std::string& table, std::string_view id,
                           const std::string& condition) {
   if (dialect == Dialect::mysql)
@@ -376,16 +389,13 @@ VALUES (coalesce($1{text}, {uuid}), $2{text}, $3{text}, $4{text}, $5{bytes}, $6{
         "set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)";
   out.read_all = read_statement(dialect, table, false, ordering);
   out.read_some = read_statement(dialect, table, true, ordering);
-  out.mark_sent = fill(
-      R"({verb} WHERE {ids} AND status = 'due' AND bucket IN (SELECT l.bucket FROM drom_lease AS l
-  WHERE l.resource = $2{text} AND l.owner = $3{text} AND l.token = $4{bigint}))",
-      {{"verb", sent == SentPolicy::remove
-                    ? "DELETE FROM " + table
-                    : "UPDATE " + table + " SET status = 'sent', sent_at = " + time_now(dialect) +
-                          ", next_attempt_at = NULL"},
-       {"ids", in_ids(dialect, "id", "$1")},
-       {"text", text},
-       {"bigint", postgres ? "::bigint" : ""}});
+  out.mark_sent = fill(R"({verb} WHERE {ids} AND status = 'due' AND {leased})",
+                       {{"verb", sent == SentPolicy::remove
+                                     ? "DELETE FROM " + table
+                                     : "UPDATE " + table + " SET status = 'sent', sent_at = " +
+                                           time_now(dialect) + ", next_attempt_at = NULL"},
+                        {"ids", in_ids(dialect, "id", "$1")},
+                        {"leased", is_leased(dialect, "bucket")}});
   out.mark_failed = mark_failed_statement(dialect, table);
   // The oldest rows come first, so a bounded look at the front finds what is too old.
   out.purge = fill(postgres ? R"(DELETE FROM {table} WHERE id IN (SELECT s.id FROM

@@ -91,6 +91,8 @@ std::string fill(std::string text,
 // Pieces of SQL that differ; admin statements use them too.
 std::string in_ids(sql::Dialect dialect, std::string_view column, std::string_view parameter);
 std::string in_texts(sql::Dialect dialect, std::string_view parameter);
+// Whether the owner $3 of the resource $2 holds the bucket with the token $4.
+std::string is_leased(sql::Dialect dialect, std::string_view bucket);
 // A DELETE or UPDATE of the rows whose `id` is in the list $1, found by their ids also where IN
 // would walk over the whole table; `condition` names columns without an alias.
 std::string delete_by_ids(sql::Dialect dialect, const std::string& table, std::string_view id,
