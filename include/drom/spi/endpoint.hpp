@@ -47,6 +47,8 @@ class Consumer {
   virtual async<Result<void>> open() = 0;
   // Waits until something is there, at most `max` exchanges. An empty batch is fine ("look again")
   // and is the answer after stop(). ErrorKind::not_connected makes the engine close and reopen.
+  // After an error the source counts as not ready until a poll or an open() works: a source that
+  // looks from time to time answers each look, with an empty batch when it has found nothing.
   virtual async<Result<Batch>> poll(size_t max) = 0;
   // Acknowledges, replies, or gives back. Called once per polled exchange, in batches, any order.
   virtual async<Result<void>> settle(std::vector<Receipt> receipts) = 0;
