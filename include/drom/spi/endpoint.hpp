@@ -86,6 +86,8 @@ class Producer : public AsyncProcessor {
   // True when a send inside `transacted` must wait for the commit (an effect outside the database
   // that expects no reply).
   virtual bool defers_in_transaction() const { return false; }
+  // True when it must wait only if the step says that no reply is wanted (`pattern: InOnly`).
+  virtual bool defers_when_in_only() const { return false; }
 };
 
 class Endpoint {
