@@ -25,6 +25,8 @@ OutboxStats busy_relay() {
   out.buckets = 64;
   out.lags.push_back({5, 2, 40, milliseconds(1500)});
   out.lags.push_back({9, 1, 41, std::nullopt});
+  out.streaming = true;
+  out.slot_lag = 1'000'000;
   out.holder_pid = 4711;
   out.holder_age = milliseconds(61'000);
   return out;
@@ -107,7 +109,7 @@ TEST_F(Metrics, EveryFamilyHasItsHelpAndTypeOnceBeforeItsSamples) {
     }
   }
   EXPECT_EQ(helped, typed);
-  EXPECT_EQ(typed.size(), 27u);
+  EXPECT_EQ(typed.size(), 29u);
 }
 
 TEST_F(Metrics, RoutesTellWhatTheyHaveDone) {
@@ -130,6 +132,8 @@ TEST_F(Metrics, RelaysTellWhatTheyDo) {
   EXPECT_TRUE(has_line(text, "drom_outbox_buckets_leased" + labels + "64"));
   EXPECT_TRUE(has_line(text, "drom_outbox_paused" + labels + "0"));
   EXPECT_TRUE(has_line(text, "drom_outbox_ready" + labels + "1"));
+  EXPECT_TRUE(has_line(text, "drom_outbox_streaming" + labels + "1"));
+  EXPECT_TRUE(has_line(text, "drom_outbox_slot_lag_bytes" + labels + "1000000"));
   EXPECT_TRUE(has_line(text, "drom_outbox_oldest_transaction_pid" + labels + "4711"));
   EXPECT_TRUE(has_line(text, "drom_outbox_oldest_transaction_seconds" + labels + "61"));
   const std::string bucket = "{outbox=\"outbox:orders\",reads=\"table\",bucket=";

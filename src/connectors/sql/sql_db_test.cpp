@@ -210,7 +210,7 @@ TEST_P(SqlComponent, AllRowsCanBeOneMessageAndPollsAreLimited) {
 }
 
 TEST_P(SqlComponent, APollThatFindsNothingSaysSoAndStopEndsTheNextOne) {
-  open("select id from items where id > 100", {{"delay", "60000"}});
+  open("select id from items where id > 100", {{"repeatCount", "1"}});
   const Result<Batch> nothing = harness.run(consumer->poll(1));
   ASSERT_TRUE(nothing.ok());
   EXPECT_TRUE(nothing->empty());
