@@ -31,7 +31,8 @@ async<> serve(Consumer& consumer, std::function<Outcome(Exchange&)> work, bool& 
       const Outcome outcome = work(exchange);
       receipts.push_back(Receipt{std::move(exchange), outcome});
     }
-    co_await consumer.settle(std::move(receipts));
+    const Result<void> settled = co_await consumer.settle(std::move(receipts));
+    EXPECT_TRUE(settled.ok());
   }
   co_await consumer.close();
 }
