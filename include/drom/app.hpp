@@ -12,6 +12,7 @@
 // until SIGINT or SIGTERM. One thread; see Engine for what may be called when.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -46,6 +47,9 @@ class App {
   bool build();
   // Builds and runs; the process exit code.
   int run();
+  // What run() does after build(): serves health and metrics when a property asks for them
+  // (drom.management.port), and runs the engine. `end_early` as in Engine::run().
+  int serve(const std::function<bool()>& end_early = {});
 
  private:
   int usage_error_ = 0;  // the exit code of a wrong command line

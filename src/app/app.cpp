@@ -4,6 +4,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "admin/management.hpp"
 #include "config/properties.hpp"
 #include "dsl/yaml_reader.hpp"
 #include "rt/environment.hpp"
@@ -105,7 +106,12 @@ bool App::load(const std::string& file) {
 
 bool App::build() {
   engine_->add(routes_.take());
-  return engine_->build();
+  engine_->build();
+  const auto management = http::read_management_settings(engine_->context().properties());
+  if (!management)
+    engine_->diagnostics().error("E0212", Location(), management.error().what,
+                                 management.error().hint);
+  return !engine_->diagnostics().has_errors();
 }
 
 int App::run() {
@@ -114,7 +120,19 @@ int App::run() {
     std::fputs(engine_->diagnostics().render().c_str(), stderr);
     return 78;
   }
-  return engine_->run();
+  return serve();
+}
+
+int App::serve(const std::function<bool()>& end_early) {
+  const auto settings = http::read_management_settings(engine_->context().properties());
+  if (settings && *settings) {
+    const Result<void> serving = serve_management(*engine_, **settings);
+    if (!serving) {
+      engine_->log().error("drom", "cannot start: " + serving.error().message());
+      return 78;
+    }
+  }
+  return engine_->run(end_early);
 }
 
 }  // namespace drom

@@ -53,6 +53,8 @@ constexpr ErrorCode kCodes[] = {
      "nor false."},
     {"E0211", "application.properties cannot be read",
      "The file is no UTF-8 text, or one of its lines is no property."},
+    {"E0212", "property with a wrong value",
+     "A property of the engine itself, such as `drom.management.port`, cannot be read."},
     // The form of the DSL.
     {"E0301", "unknown item",
      "The top level of a route file is a list of `route`, `from`, `routeConfiguration`, "

@@ -39,11 +39,16 @@ class DeferredSend final : public DeferredAction {
 };
 
 bool deferred(const Exchange& exchange, const Producer& producer, const SendOptions& options) {
-  return exchange.unit && producer.defers_in_transaction() &&
-         options.pattern != ExchangePattern::in_out;
+  return exchange.unit && may_wait(producer, options);
 }
 
 }  // namespace
+
+bool may_wait(const Producer& producer, const SendOptions& options) {
+  if (options.pattern == ExchangePattern::in_out) return false;
+  return producer.defers_in_transaction() ||
+         (options.pattern == ExchangePattern::in_only && producer.defers_when_in_only());
+}
 
 bool needs_nothing(const Batch& batch, const Producer& producer, const SendOptions& options) {
   if (!options.plain()) return false;
@@ -82,8 +87,9 @@ async<> send(Exchange& exchange, Producer& producer, const SendOptions& options,
 
 void add_send_options(ConfigSpec& spec) {
   spec.options.push_back(enum_option("pattern", {"InOnly", "InOut"},
-                                     "Exchange pattern for this send only; InOut asks for a reply "
-                                     "and is sent at once inside a transaction."));
+                                     "Exchange pattern for this send only. Inside a transaction, "
+                                     "InOut asks for a reply and is sent at once; InOnly wants "
+                                     "none and waits for the commit, also for http."));
   spec.options.push_back(
       option("variableSend", OptionType::text, "Sends this variable instead of the body."));
   spec.options.push_back(

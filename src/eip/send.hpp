@@ -18,12 +18,15 @@ struct SendOptions {
   bool plain() const { return !pattern && variable_send.empty() && variable_receive.empty(); }
 };
 
+// Whether a send inside a transaction waits for the commit.
+bool may_wait(const Producer& producer, const SendOptions& options);
+
 // Nothing to do but to hand the batch on.
 bool needs_nothing(const Batch& batch, const Producer& producer, const SendOptions& options);
 
 // Sends one exchange. Inside a transaction, a producer with an effect outside of the database gets
-// its copy after the commit (unless a reply is asked for by pattern InOut); a failure then is the
-// result of the commit.
+// its copy after the commit (unless a reply is asked for by pattern InOut, or given anyway and not
+// declined by InOnly); a failure then is the result of the commit.
 async<> send(Exchange& exchange, Producer& producer, const SendOptions& options, Scope& scope);
 
 // The options of both steps, and their reading.

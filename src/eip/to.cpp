@@ -12,7 +12,7 @@ class To final : public AsyncProcessor {
   To(Producer& producer, SendOptions options) : producer_(producer), options_(std::move(options)) {}
 
   bool takes_batches() const override {
-    return producer_.takes_batches() || producer_.defers_in_transaction();
+    return producer_.takes_batches() || may_wait(producer_, options_);
   }
 
   // Not a coroutine: the common case costs no frame of its own.
@@ -57,7 +57,7 @@ Step make_to(const StepSpec& spec, const Config& config, BuildContext& context) 
   if (!producer) return Step();
   SendOptions options = read_send_options(config);
   Endpoint* const endpoint = context.endpoint(uri, spec.parameters, where);
-  if (endpoint && producer->defers_in_transaction()) {
+  if (endpoint && may_wait(*producer, options)) {
     options.target = endpoint->uri();
     SendTargets::of(context).add(options.target, *producer, where, context.diagnostics());
   }

@@ -94,6 +94,21 @@ TEST_F(ToInTransaction, SendsAtOnceWhatExpectsAReplyOrBelongsToTheDatabase) {
   }
 }
 
+TEST_F(ToInTransaction, HoldsARequestBackOnlyWhenTheStepDeclinesTheReply) {
+  producer.replies = true;
+  for (const std::string pattern : {"InOnly", "InOut", ""}) {
+    producer.sent.clear();
+    StepSpec send = to("notes:a");
+    if (!pattern.empty()) send.set("pattern", pattern);
+    bool sent_inside = false;
+    run(step("transacted",
+             {send, call([&](Exchange&) { sent_inside = producer.sent.size() == 1; })}),
+        exchange_of("x"));
+    EXPECT_EQ(sent_inside, pattern != "InOnly") << pattern;
+    EXPECT_EQ(producer.sent.size(), 1u) << pattern;
+  }
+}
+
 TEST_F(ToInTransaction, FailsTheExchangeWhenAHeldBackSendFails) {
   producer.defers = true;
   producer.behaviour = [](Exchange& e) { e.fail(Error(ErrorKind::not_connected, "down")); };

@@ -65,7 +65,7 @@ std::vector<BuiltRoute> Builder::build(const ContextSpec& spec) {
   for (const RouteSpec& route : added_routes_) {
     const std::string uri(route.from.text("uri"));
     const Endpoint* const source = endpoint(uri, route.from.parameters, route.where);
-    const auto same = [&](const BuiltRoute& other) { return other.uri == source->uri(); };
+    const auto same = [&](const BuiltRoute& other) { return other.source == source->source(); };
     if (source && std::ranges::none_of(routes, same))
       routes.push_back(build_route(route, ContextSpec()));
   }
@@ -120,6 +120,7 @@ BuiltRoute Builder::build_route(const RouteSpec& spec, const ContextSpec& contex
       out.uri.empty() ? nullptr : endpoint(out.uri, spec.from.parameters, from.where("uri"));
   if (source) {
     out.uri = source->uri();
+    out.source = source->source();
     out.inline_consumer = source->make_inline_consumer();
     if (!out.inline_consumer) {
       Result<std::unique_ptr<Consumer>> consumer = source->make_consumer();

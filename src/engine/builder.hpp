@@ -32,6 +32,7 @@ struct BuiltRoute {
   std::unique_ptr<Consumer> consumer;
   std::unique_ptr<InlineConsumer> inline_consumer;
   std::string uri;
+  std::string source;
   bool auto_startup = true;
 };
 

@@ -135,6 +135,7 @@ void Engine::Impl::attach_inline(Result<void>& result) {
       result = attached;
       return;
     }
+    route.runner->counters().state = RouteState::started;
   }
 }
 
@@ -200,6 +201,8 @@ async<> Engine::Impl::stop_loops() {
 async<> Engine::Impl::stop() {
   if (stopped || !started) co_return;
   stopped = true;
+  for (auto& [id, route] : counters.routes())
+    if (route.state != RouteState::off) route.state = RouteState::stopped;
   stop_source.stop();
   co_await stop_loops();
   const milliseconds grace = abandoned ? kAbandonGrace : milliseconds(1'000);
@@ -300,6 +303,8 @@ bool Engine::build() {
   DROM_ASSERT(!impl_->built);
   impl_->built = true;
   impl_->routes = impl_->builder->build(impl_->spec);
+  for (BuiltRoute& route : impl_->routes)
+    if (route.auto_startup && route.runner) route.runner->counters().state = RouteState::starting;
   return !impl_->diagnostics.has_errors();
 }
 

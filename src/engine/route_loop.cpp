@@ -54,11 +54,15 @@ async<> RouteLoop::run() {
 
 async<bool> RouteLoop::open_consumer() {
   Result<void> opened = co_await consumer_->open();
+  RouteCounters& counters = runner_.counters();
   if (opened) {
     failures_ = 0;
+    if (!stopping_) counters.state = RouteState::started;
+    counters.trouble.clear();
     co_return true;
   }
   if (stopping_) co_return false;
+  counters.trouble = opened.error().message();
   if (opened.error().kind == ErrorKind::config) {
     s_.fatal(opened.error());
     stopping_ = true;
@@ -100,12 +104,14 @@ async<> RouteLoop::poll_until_stopped() {
     Result<Batch> polled = co_await consumer_->poll(want);
     if (!polled) {
       if (stopping_) co_return;
+      runner_.counters().trouble = polled.error().message();
       s_.log.warn(runner_.id(), "polling " + uri_ + " failed: " + polled.error().message());
       if (polled.error().kind == ErrorKind::not_connected) co_return;
       co_await backoff();
       continue;
     }
     failures_ = 0;
+    runner_.counters().trouble.clear();
     if (polled->empty()) {
       if (stopping_) co_return;
       continue;

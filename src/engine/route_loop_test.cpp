@@ -241,8 +241,12 @@ TEST_F(RouteLoopTest, OpensAgainWithBackoffUntilItWorks) {
   source_.opens = {Error(ErrorKind::not_connected, "down"), Error(ErrorKind::transient, "busy")};
   start_gated(ConsumerTraits());
   EXPECT_EQ(source_.opened, 1);
+  EXPECT_EQ(counters_.trouble, "down");
+  EXPECT_NE(counters_.state, RouteState::started);
   harness_.advance(std::chrono::minutes(1));
   EXPECT_EQ(source_.opened, 3);
+  EXPECT_EQ(counters_.trouble, "");
+  EXPECT_EQ(counters_.state, RouteState::started);
   EXPECT_TRUE(harness_.captured.contains("cannot open fake:x, trying again: down"));
 }
 

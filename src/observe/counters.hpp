@@ -1,5 +1,5 @@
-// What each route has done since the start, counted per batch on its shard. Read by `drom test`,
-// the log line at the stop and, later, the metrics page. Shard thread only.
+// What each route has done since the start, counted per batch on its shard, and whether its source
+// works. Read by `drom test` and by the pages for health and metrics. Shard thread only.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,21 @@
 
 namespace drom {
 
+enum class RouteState : uint8_t {
+  off,       // not started by itself
+  starting,  // its source has not been opened yet
+  started,   // since then, even while the source is lost
+  stopped,
+};
+
 struct RouteCounters {
   uint64_t received = 0;     // exchanges taken from the source
   uint64_t completed = 0;    // ended well, or the error was handled
   uint64_t failed = 0;       // ended with an error that nobody handled
   uint64_t released = 0;     // given back to the source untouched
   uint64_t redelivered = 0;  // attempts after the first
+  RouteState state = RouteState::off;
+  std::string trouble{};  // why the source cannot be opened or polled now; "" when it can
 };
 
 class Counters {
@@ -24,6 +33,7 @@ class Counters {
     const auto it = routes_.find(id);
     return it != routes_.end() ? it->second : routes_[std::string(id)];
   }
+  std::map<std::string, RouteCounters, std::less<>>& routes() { return routes_; }
   const std::map<std::string, RouteCounters, std::less<>>& routes() const { return routes_; }
 
  private:

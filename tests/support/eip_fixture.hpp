@@ -77,10 +77,12 @@ class NotingProducer final : public Producer {
     co_return;
   }
   bool defers_in_transaction() const override { return defers; }
+  bool defers_when_in_only() const override { return replies; }
   std::vector<std::string> sent;
   std::vector<ExchangePattern> patterns;
   ProcessFunction behaviour;
   bool defers = false;
+  bool replies = false;  // a reply that the step may decline
 };
 
 // A database transaction that notes its end.

@@ -47,6 +47,8 @@ class Consumer {
   virtual async<Result<void>> open() = 0;
   // Waits until something is there, at most `max` exchanges. An empty batch is fine ("look again")
   // and is the answer after stop(). ErrorKind::not_connected makes the engine close and reopen.
+  // After an error the source counts as not ready until a poll or an open() works: a source that
+  // looks from time to time answers each look, with an empty batch when it has found nothing.
   virtual async<Result<Batch>> poll(size_t max) = 0;
   // Acknowledges, replies, or gives back. Called once per polled exchange, in batches, any order.
   virtual async<Result<void>> settle(std::vector<Receipt> receipts) = 0;
@@ -84,6 +86,8 @@ class Producer : public AsyncProcessor {
   // True when a send inside `transacted` must wait for the commit (an effect outside the database
   // that expects no reply).
   virtual bool defers_in_transaction() const { return false; }
+  // True when it must wait only if the step says that no reply is wanted (`pattern: InOnly`).
+  virtual bool defers_when_in_only() const { return false; }
 };
 
 class Endpoint {
@@ -91,6 +95,8 @@ class Endpoint {
   virtual ~Endpoint() = default;
   // The canonical URI without secrets, for logs and metrics.
   virtual std::string uri() const = 0;
+  // What a route that starts here takes from: endpoints with other options may have the same source.
+  virtual std::string source() const { return uri(); }
   // Exactly one of the two kinds of consumer; both null with a config error: not a source.
   virtual Result<std::unique_ptr<Consumer>> make_consumer();
   virtual std::unique_ptr<InlineConsumer> make_inline_consumer() { return nullptr; }

@@ -34,6 +34,9 @@ class HttpProducer final : public Producer {
   HttpProducer(std::shared_ptr<HttpClient> client, ProducerOptions options)
       : client_(std::move(client)), options_(std::move(options)) {}
 
+  bool defers_in_transaction() const override { return options_.in_only; }
+  bool defers_when_in_only() const override { return true; }
+
   async<> run(Batch& batch, Scope& scope) override {
     for (Exchange& exchange : batch) {
       if (!exchange.running()) continue;

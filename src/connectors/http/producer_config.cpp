@@ -41,6 +41,15 @@ OptionSpec method_option() {
   return out;
 }
 
+OptionSpec pattern_option() {
+  OptionSpec out = option("exchangePattern", OptionType::enumeration,
+                          "InOnly: nobody wants the answer, and inside a transaction the request "
+                          "waits for the commit, as with `pattern: InOnly` at the step. By default "
+                          "it is sent at once.");
+  out.values = {"InOnly", "InOut"};
+  return out;
+}
+
 OptionSpec auth_method_option() {
   OptionSpec out = option("authMethod", OptionType::enumeration,
                           "How to identify to the server: authUsername and authPassword, or "
@@ -198,6 +207,7 @@ ConfigSpec producer_spec() {
   spec.options = {
       uri,
       method_option(),
+      pattern_option(),
       option("throwExceptionOnFailure", OptionType::boolean,
              "Fails the exchange when the status is not in okStatusCodeRange.", "true"),
       option("okStatusCodeRange", OptionType::text, "The statuses of success.", "200-299",
@@ -256,6 +266,7 @@ Result<ProducerOptions> read_producer_options(const Config& config) {
   if (!statuses) return std::move(statuses.error());
   out.ok_statuses = std::move(*statuses);
   out.method = config.text("httpMethod");
+  out.in_only = config.text("exchangePattern") == "InOnly";
   out.forward_credentials = config.flag("forwardCredentials");
   out.throw_on_failure = config.flag("throwExceptionOnFailure");
   out.follow_redirects = config.flag("followRedirects");

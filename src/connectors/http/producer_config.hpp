@@ -18,6 +18,7 @@ struct ProducerOptions {
   bool forward_credentials = false;
   bool throw_on_failure = true;
   bool follow_redirects = false;
+  bool in_only = false;  // nobody wants the answer
   std::vector<std::pair<int, int>> ok_statuses;
   std::string uri;  // without secrets, for people
 

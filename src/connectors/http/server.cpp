@@ -71,7 +71,8 @@ async<Result<void>> HttpServer::start() {
   const asio::ip::address address =
       asio::ip::make_address(settings_.host == "localhost" ? "127.0.0.1" : settings_.host, ec);
   if (ec)
-    co_return Error(ErrorKind::config, "drom.http.host '" + settings_.host + "' is no IP address",
+    co_return Error(ErrorKind::config,
+                    settings_.properties + ".host '" + settings_.host + "' is no IP address",
                     "use 127.0.0.1, 0.0.0.0 or the address of one interface");
   const tcp::endpoint endpoint(address, settings_.port);
   acceptor_.open(endpoint.protocol(), ec);
@@ -84,7 +85,7 @@ async<Result<void>> HttpServer::start() {
     co_return Error(ErrorKind::config,
                     "cannot listen on " + settings_.host + ":" + std::to_string(settings_.port) +
                         ": " + ec.message(),
-                    "choose another drom.http.port, or 0 for any free one");
+                    "choose another " + settings_.properties + ".port, or 0 for any free one");
   }
   port_ = acceptor_.local_endpoint(ec).port();
   draining_ = false;
@@ -97,11 +98,11 @@ void HttpServer::say_listening() {
   const bool any = settings_.host == "0.0.0.0" || settings_.host == "::";
   std::string host = any ? "127.0.0.1" : settings_.host;
   if (host.find(':') != std::string::npos) host = "[" + host + "]";
-  std::string text = "http listening on ";
+  std::string text = settings_.name + " listening on ";
   text += tls_ ? "https://" : "http://";
   text += host + ":" + std::to_string(port_);
   if (any) text += " (all interfaces)";
-  log_.info("http", text);
+  log_.info(settings_.name, text);
 }
 
 async<> HttpServer::accept_loop(std::shared_ptr<HttpServer> self) {
@@ -119,7 +120,7 @@ async<> HttpServer::accept_loop(std::shared_ptr<HttpServer> self) {
       start_session(self, std::move(socket), self->tls_);
       continue;
     }
-    self->log_.warn("http", "cannot accept a connection: " + ec.message());
+    self->log_.warn(self->settings_.name, "cannot accept a connection: " + ec.message());
     co_await self->clock_.sleep(kAcceptPause);  // out of file descriptors: do not spin
   }
 }

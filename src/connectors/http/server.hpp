@@ -5,6 +5,7 @@
 
 #include <boost/asio/ip/tcp.hpp>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,8 @@ namespace drom::http {
 
 // From application.properties; the names are in server_settings.cpp and in the guide.
 struct ServerSettings {
+  std::string name = "http";             // in the log
+  std::string properties = "drom.http";  // their prefix, for hints
   std::string host = "0.0.0.0";
   uint16_t port = 8080;          // 0: any free one
   std::string certificate_file;  // both files: TLS
@@ -36,6 +39,8 @@ struct ServerSettings {
   milliseconds write_timeout = std::chrono::seconds(30);
 };
 Result<ServerSettings> read_server_settings(const PropertySource& properties);
+// Of the server for operators; null: there shall be none. On loopback unless told otherwise.
+Result<std::optional<ServerSettings>> read_management_settings(const PropertySource& properties);
 
 // The answer to a request. Views need to live only during the call of reply().
 struct Reply {

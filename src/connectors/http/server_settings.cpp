@@ -42,6 +42,15 @@ Result<void> read_wait(const PropertySource& properties, std::string_view key, m
   return {};
 }
 
+Result<void> read_flag(const PropertySource& properties, std::string_view key,
+                       std::optional<bool>& out) {
+  const std::optional<std::string> text = setting(properties, key);
+  if (!text) return {};
+  if (*text != "true" && *text != "false") return wrong(key, *text, "write true or false");
+  out = *text == "true";
+  return {};
+}
+
 }  // namespace
 
 // drom.http.host, .port, .certificateFile, .keyFile, .maxConnections, .maxHeaderSize,
@@ -75,6 +84,30 @@ Result<ServerSettings> read_server_settings(const PropertySource& properties) {
     return Error(ErrorKind::config,
                  "TLS needs both drom.http.certificateFile and drom.http.keyFile");
   return out;
+}
+
+// drom.management.enabled, .host, .port, or by Camel's prefix. A port alone is enough. Unlike
+// Camel's, the server is on loopback until somebody names another address: it asks for no password.
+Result<std::optional<ServerSettings>> read_management_settings(const PropertySource& properties) {
+  ServerSettings out;
+  out.name = "management";
+  out.properties = "drom.management";
+  out.host = "127.0.0.1";
+  out.connections_max = 32;
+  std::optional<bool> enabled;
+  uint64_t port = 9876;
+  bool port_given = false;
+  for (const std::string prefix : {"camel.management", "drom.management"}) {
+    Result<void> read = read_flag(properties, prefix + ".enabled", enabled);
+    if (!read) return std::move(read.error());
+    read = read_number(properties, prefix + ".port", 0, 65535, port);
+    if (!read) return std::move(read.error());
+    port_given = port_given || properties.property(prefix + ".port");
+    if (auto host = setting(properties, prefix + ".host")) out.host = *host;
+  }
+  if (!enabled.value_or(port_given)) return std::optional<ServerSettings>();
+  out.port = static_cast<uint16_t>(port);
+  return std::optional<ServerSettings>(std::move(out));
 }
 
 }  // namespace drom::http

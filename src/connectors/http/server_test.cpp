@@ -412,5 +412,24 @@ TEST(HttpServerSettings, ReadOurNamesAndCamels) {
   }
 }
 
+TEST(ManagementSettings, AreOffUntilAskedForAndOnLoopback) {
+  Harness harness;
+  EXPECT_FALSE(*read_management_settings(harness));
+  harness.property_map = {{"drom.management.host", "0.0.0.0"}, {"drom.http.port", "80"}};
+  EXPECT_FALSE(*read_management_settings(harness)) << "an address alone asks for nothing";
+  harness.property_map = {{"drom.management.port", "0"}};
+  EXPECT_EQ((*read_management_settings(harness))->port, 0);
+  EXPECT_EQ((*read_management_settings(harness))->host, "127.0.0.1");
+  harness.property_map["drom.management.enabled"] = "false";
+  EXPECT_FALSE(*read_management_settings(harness));
+  harness.property_map = {{"camel.management.enabled", "true"},
+                          {"camel.management.host", "10.0.0.1"}};
+  EXPECT_EQ((*read_management_settings(harness))->port, 9876);
+  EXPECT_EQ((*read_management_settings(harness))->host, "10.0.0.1");
+  harness.property_map["drom.management.enabled"] = "yes";
+  ASSERT_FALSE(read_management_settings(harness).ok());
+  EXPECT_EQ(read_management_settings(harness).error().kind, ErrorKind::config);
+}
+
 }  // namespace
 }  // namespace drom::http

@@ -286,6 +286,7 @@ class LogConsumer final : public Consumer {
   OutboxStats stats() const {
     const SteadyTime now = s_.clock.steady();
     OutboxStats out = stats_;
+    out.reads = "log";
     out.in_flight = machine_->in_flight();
     out.buffered = machine_->outstanding() - std::min(machine_->outstanding(), out.in_flight);
     out.paused = machine_->paused(now);

@@ -1,6 +1,8 @@
 // Log mode on a real PostgreSQL: everything once and in key order, transactions that stay open,
 // rows on hold, take-over, rotation.
 #include "connectors/outbox/log_mode_fixture.hpp"
+#include "connectors/outbox/outbox.hpp"
+#include "support/endpoints.hpp"
 
 namespace drom::outbox {
 namespace {
@@ -152,6 +154,23 @@ TEST_P(LogModeDb, AParkedRowHoldsItsKeyUntilSomebodyRetriesIt) {
   ASSERT_TRUE(wait_for(5));
   EXPECT_TRUE(drained());
   EXPECT_EQ(bodies("a"), (std::vector<std::string>{"1", "2", "3", "4"}));
+}
+
+TEST_P(LogModeDb, AWriterThatIsNotToldHowDoesAsTheRelay) {
+  harness.registry().bind<sql::Database>("db", database);
+  register_outbox(harness.registry());
+  for (const std::string relay_mode : {"claim", "log", "claim"}) {
+    const auto target = testing::make_endpoint(harness, "outbox", {{"name", "x"}});
+    producer = std::move(target->make_producer().value());  // before there is a relay
+    const auto source =
+        testing::make_endpoint(harness, "outbox", {{"name", "x"}, {"mode", relay_mode}});
+    const auto relay = std::move(source->make_consumer().value());
+    EXPECT_EQ(source->source(), target->source());
+    send("1", "k");
+  }
+  EXPECT_EQ(number("SELECT count(*) FROM outbox_x"), 1);
+  EXPECT_EQ(number("SELECT count(*) FROM outbox_x_log"), 2) << "a second relay changes nothing";
+  harness.registry().bind<sql::Database>("db", nullptr);
 }
 
 TEST_P(LogModeDb, ADelayedRowWaitsAndHoldsNobodyBack) {

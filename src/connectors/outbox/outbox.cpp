@@ -9,15 +9,23 @@
 namespace drom {
 namespace {
 
+using outbox::Mode;
 using outbox::OutboxOptions;
 using outbox::OutboxServices;
+using outbox::RelayModes;
 
 class OutboxEndpoint final : public Endpoint {
  public:
   OutboxEndpoint(OutboxServices services, OutboxOptions options)
       : services_(services), options_(std::move(options)) {}
   std::string uri() const override { return options_.uri; }
+  std::string source() const override {
+    return "outbox table " + options_.table + " of " + services_.database.name();
+  }
   Result<std::unique_ptr<Consumer>> make_consumer() override {
+    // A claim relay beside one that does more takes rows of both.
+    Mode& mode = (*services_.modes)[{&services_.database, options_.table}];
+    if (mode == Mode::claim) mode = options_.mode;
     return outbox::make_consumer(services_, options_);
   }
   Result<std::unique_ptr<Producer>> make_producer() override {
@@ -51,7 +59,8 @@ std::vector<OptionSpec> common_part() {
       {.name = "mode",
        .type = OptionType::enumeration,
        .doc =
-           "How the table is used, the same for writers and relays. claim: relays share the keys, "
+           "How the table is used. On `to` by default as the route of this process does that reads "
+           "it, else claim. claim: relays share the keys, "
            "and mark or delete what is sent. log (PostgreSQL): rows go to TABLE_log and are never "
            "changed, one relay at a time reads them in the order of their commits, and tables are "
            "emptied as a whole; rows that fail go on in TABLE. Long transactions and high rates do "
@@ -319,6 +328,7 @@ Result<void> read_mode(const Config& config, OutboxOptions& options) {
     if (config.given(name) && options.mode != outbox::Mode::cdc)
       return Error(ErrorKind::config, std::string(name) + " is an option of mode=cdc",
                    "add mode=cdc, or remove it");
+  options.mode_given = config.given("mode");
   options.tableless = config.flag("tableless");
   outbox::CdcOptions& cdc = options.cdc;
   cdc.publication = outbox::publication_name(options.table);
@@ -399,8 +409,9 @@ Result<std::unique_ptr<Endpoint>> make_outbox(const Config& config, BuildContext
                      std::string(sql::to_string((*database)->dialect())),
                  "use mode=claim, which works on every database");
   OutboxBoard& board = context.shared<OutboxBoard>([] { return std::make_shared<OutboxBoard>(); });
-  OutboxServices services{**database,    context.io(),  context.clock(),
-                          context.log(), context.rng(), &board};
+  RelayModes& modes = context.shared<RelayModes>([] { return std::make_shared<RelayModes>(); });
+  OutboxServices services{**database,    context.io(), context.clock(), context.log(),
+                          context.rng(), &board,       &modes};
   return std::unique_ptr<Endpoint>(std::make_unique<OutboxEndpoint>(services, std::move(*options)));
 }
 

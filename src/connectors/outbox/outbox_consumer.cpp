@@ -235,6 +235,8 @@ class OutboxConsumer final : public Consumer {
       if (works) {
         Result<Backlog> found = co_await backlog(s_.database, shape_);
         if (found && !closing_) keep(*found);
+      } else {
+        keep(Backlog());
       }
       if (!closing_) co_await sample_->wait(works ? kSampleEvery : kSampleSoon);
     }

@@ -1,8 +1,10 @@
 // The two ends of an outbox; made by the endpoint in outbox.cpp.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "connectors/outbox/foreign_table.hpp"
 #include "connectors/outbox/log_source.hpp"
@@ -25,6 +27,7 @@ struct OutboxOptions {
   std::string uri;
   std::string table;
   Mode mode = Mode::claim;
+  bool mode_given = true;  // else a writer asks RelayModes
   bool create_table = true;
   std::optional<ForeignTable> foreign;  // the table is not ours
   // Producer.
@@ -55,6 +58,9 @@ inline TableShape shape_of(const OutboxOptions& options) {
 ConfigSpec endpoint_spec();
 Result<OutboxOptions> read_options(const Config& config);
 
+// How the routes of this engine read their tables, for writers that are not told how.
+using RelayModes = std::map<std::pair<const sql::Database*, std::string>, Mode>;
+
 // What the shard offers to both ends; they all outlive the endpoint.
 struct OutboxServices {
   sql::Database& database;
@@ -63,6 +69,7 @@ struct OutboxServices {
   Log& log;
   Rng& rng;
   OutboxBoard* board = nullptr;  // where relays tell what they are doing
+  RelayModes* modes = nullptr;
 };
 
 std::unique_ptr<Producer> make_producer(const OutboxServices& services,

@@ -31,13 +31,14 @@ class OutboxProducer final : public Producer {
   OutboxProducer(const OutboxServices& services, const OutboxOptions& options)
       : database_(services.database),
         clock_(services.clock),
+        modes_(services.modes),
         options_(options),
         filter_(options.headers),
-        channel_(wake_channel(options.table)),
-        insert_(insert_statement(database_.dialect(), options)) {}
+        channel_(wake_channel(options.table)) {}
 
   async<Result<void>> open() override {
     if (prepared_) co_return Result<void>();
+    choose_table();
     Result<void> prepared =
         co_await prepare_tables(database_, options_.table, options_.create_table);
     if (prepared && options_.mode != Mode::claim)
@@ -75,6 +76,14 @@ class OutboxProducer final : public Producer {
                                               &slot, options_.create_table);
     if (ready) ready = co_await require_slot(database_, std::move(slot));
     co_return ready;
+  }
+  // All routes are there by now.
+  void choose_table() {
+    if (!options_.mode_given && modes_) {
+      const auto relay = modes_->find({&database_, options_.table});
+      if (relay != modes_->end()) options_.mode = relay->second;
+    }
+    insert_ = insert_statement(database_.dialect(), options_);
   }
 
   async<> insert(Batch& batch, size_t first, size_t end, Scope& scope) {
@@ -158,10 +167,11 @@ class OutboxProducer final : public Producer {
 
   sql::Database& database_;
   Clock& clock_;
+  const RelayModes* modes_;
   OutboxOptions options_;
   HeaderFilter filter_;
   std::string channel_;
-  std::string insert_;
+  std::string insert_;  // once open
   bool prepared_ = false;
 };
 

@@ -31,6 +31,7 @@ class SqlConsumer final : public Consumer {
       }
       Result<void> queried = co_await query();
       if (!queried) co_return std::move(queried.error());
+      if (rows_.empty()) co_return batch;  // the caller shall know that the query works
     }
     if (stopped_) co_return batch;
     batch.push_back(next());

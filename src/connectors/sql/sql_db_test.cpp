@@ -209,8 +209,11 @@ TEST_P(SqlComponent, AllRowsCanBeOneMessageAndPollsAreLimited) {
   EXPECT_TRUE(poll_one().message.body.as_list()->empty());
 }
 
-TEST_P(SqlComponent, StopEndsAWaitingPoll) {
-  open("select id from items where id > 100", {{"delay", "60000"}});
+TEST_P(SqlComponent, APollThatFindsNothingSaysSoAndStopEndsTheNextOne) {
+  open("select id from items where id > 100", {{"repeatCount", "1"}});
+  const Result<Batch> nothing = harness.run(consumer->poll(1));
+  ASSERT_TRUE(nothing.ok());
+  EXPECT_TRUE(nothing->empty());
   bool done = false;
   harness.spawn([](Consumer& c, bool& flag) -> async<> {
     Result<Batch> batch = co_await c.poll(1);
