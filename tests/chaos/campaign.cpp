@@ -10,6 +10,7 @@
 
 #include "chaos/dice.hpp"
 #include "chaos/http_io.hpp"
+#include "chaos/judgement.hpp"
 #include "chaos/routes.hpp"
 #include "rt/failpoint_plan.hpp"
 
@@ -58,8 +59,6 @@ class Campaign {
   void settle();
   void stop_engines();
   void judge();
-  History take_sends(History& all, std::vector<Truth> kept);
-  void measure(const History& history);
 
   void fault(const std::string& what) { faults_.push_back({what, now_ns()}); }
   void count(const std::string& what) {
@@ -417,64 +416,6 @@ void Campaign::stop_engines() {
 
 // --- judgement ---
 
-double seconds_at(const std::vector<int64_t>& sorted, double share) {
-  if (sorted.empty()) return 0;
-  const auto at = static_cast<size_t>(share * static_cast<double>(sorted.size() - 1));
-  return static_cast<double>(sorted[at]) / 1e9;
-}
-
-void Campaign::measure(const History& history) {
-  std::map<std::string, int64_t> first;
-  std::vector<int64_t> news;
-  for (const Delivered& d : history.delivered)
-    if (first.emplace(d.event, d.at_ns).second) news.push_back(d.at_ns);
-  std::vector<int64_t> recovery;
-  for (const int64_t at : kills_ns_) {
-    const auto next = std::upper_bound(news.begin(), news.end(), at);
-    if (next != news.end()) recovery.push_back(*next - at);
-  }
-  std::sort(recovery.begin(), recovery.end());
-  report_.recovery_p50_s = seconds_at(recovery, 0.5);
-  report_.recovery_max_s = seconds_at(recovery, 1);
-  std::vector<int64_t> latency;
-  for (const Intent& intent : history.intents) {
-    const auto at = first.find(intent.event);
-    if (intent.outcome == Intent::Outcome::ok && at != first.end())
-      latency.push_back(std::max<int64_t>(0, at->second - intent.at_ns));
-  }
-  std::sort(latency.begin(), latency.end());
-  report_.latency_p99_s = seconds_at(latency, 0.99);
-  report_.latency_max_s = seconds_at(latency, 1);
-}
-
-// The sends that transactions of engines have kept: a history of their own, of the same events.
-History Campaign::take_sends(History& all, std::vector<Truth> kept) {
-  History out;
-  out.destination = kHook;
-  out.inbox = false;
-  out.in_flight_max = all.in_flight_max;
-  out.faults = all.faults;
-  for (const Intent& intent : all.intents)
-    if (intent.tx.find(kDirect) == std::string::npos) out.intents.push_back(intent);
-  std::map<std::string, int64_t> numbers;
-  for (const Truth& truth : kept)
-    if (!numbers.emplace(truth.event, truth.seq).second)
-      problem("the send of " + truth.event + " was kept twice");
-  out.truth = std::move(kept);
-  // A webhook does not send the number; its body names the event.
-  std::vector<Delivered> others;
-  for (Delivered& delivered : all.delivered) {
-    if (delivered.destination != kHook) {
-      others.push_back(std::move(delivered));
-      continue;
-    }
-    delivered.seq = numbers[delivered.event];
-    out.delivered.push_back(std::move(delivered));
-  }
-  all.delivered = std::move(others);
-  return out;
-}
-
 void Campaign::judge() {
   History history;
   history.destination = kDeliver;
@@ -485,7 +426,9 @@ void Campaign::judge() {
   history.effects = std::move(state.effects);
   history.delivered = sink_.delivered();
   history.faults = faults_;
-  const History sends = take_sends(history, std::move(state.sends));
+  std::vector<std::string> twice;
+  const History sends = take_sends(history, std::move(state.sends), twice);
+  for (const std::string& event : twice) problem("the send of " + event + " was kept twice");
   const std::string folder_of_sends = options_.folder + "/sends";
   fs::create_directories(folder_of_sends);
   for (const Result<void>& written :
@@ -497,7 +440,7 @@ void Campaign::judge() {
   report_.verdict.add(of_sends, "kept send: ");
   report_.replays = writers_->replays();
   report_.reached = engines_->reached();
-  measure(history);
+  measure(history, kills_ns_, report_);
   if (report_.recovery_max_s > 15) problem("a recovery took more than 15 s");
   if (report_.verdict.events == 0) problem("no event was written at all");
   if (report_.sends == 0) problem("no send was kept at all");

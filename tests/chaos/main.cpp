@@ -118,7 +118,7 @@ int run(const Options& options) {
     sqlite.folder = folder + "/sqlite";
     sqlite.kills = both ? options.kills / 2 : options.kills;
     sqlite.seed = options.seed + 1;
-    const SmallDisk disk(folder + "/disk", 64);
+    const SmallDisk disk(folder + "/disk", 4096);
     if (disk.mounted())
       sqlite.disk = &disk;
     else

@@ -99,6 +99,14 @@ Result<void> make_folder(const std::string& file) {
       "create it, or let `file` point somewhere else");
 }
 
+// SQLite's own handler sleeps longer and longer, and whoever has waited longest looks least often:
+// beside busy writers a relay of another process would hardly ever get its turn.
+int keep_trying(void* busy_ms, int tries) {
+  if (tries >= *static_cast<const int*>(busy_ms)) return 0;
+  sqlite3_sleep(1);
+  return 1;
+}
+
 }  // namespace
 
 bool SqliteOptions::in_memory() const { return file == ":memory:"; }
@@ -124,7 +132,8 @@ Result<std::unique_ptr<SqliteConnection>> SqliteConnection::open(const SqliteOpt
     error.what += " ('" + options.file + "')";
     return error;
   }
-  sqlite3_busy_timeout(db, static_cast<int>(options.busy_timeout.count()));
+  self->busy_ms_ = static_cast<int>(options.busy_timeout.count());
+  sqlite3_busy_handler(db, keep_trying, &self->busy_ms_);
   std::string pragmas =
       "PRAGMA foreign_keys = ON; PRAGMA synchronous = " + options.synchronous + ";";
   // WAL lets readers work beside the writer. A reader opens as a writer would, because WAL needs

@@ -63,6 +63,8 @@ class SqliteConnection {
   };
 
   explicit SqliteConnection(size_t statements_max) : statements_(statements_max) {}
+
+  int busy_ms_ = 0;  // how long to wait for another process's lock
   Result<Statement*> prepare(const std::string& sql);
   Result<void> bind(const Statement& statement, const List& params);
   Result<Rows> run(Statement& statement, const List& params);
