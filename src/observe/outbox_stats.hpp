@@ -17,7 +17,7 @@
 namespace drom {
 
 struct OutboxStats {
-  std::string_view reads = "table";  // or "log": a relay in log mode is both
+  std::string_view reads = "table";  // or "log": a relay in log or CDC mode is both
   // Since the relay was opened.
   uint64_t sent = 0;
   uint64_t failed = 0;  // attempts
