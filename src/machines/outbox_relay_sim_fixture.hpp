@@ -37,6 +37,7 @@ struct Faults {
   int jump = 0;      // of the database's clock
   int expire = 0;    // rows that do
   int drift = 0;     // of a relay's clock against the true one, either way
+  int cut = 0;       // of processes from their database
 };
 
 // The clocks of real machines differ far less.
@@ -117,7 +118,7 @@ class Simulation {
     policy_.read_max = static_cast<size_t>(dice_.between(2, 64));
     policy_.attempts_max = dice_.chance(50) ? 0 : static_cast<int>(dice_.between(1, 4));
     policy_.on_exhausted = static_cast<OnExhausted>(dice_.between(0, 2));
-    policy_.lease = milliseconds(dice_.between(500, 1500));
+    policy_.lease = milliseconds(dice_.between(300, 1500));
     policy_.retry.initial = milliseconds(50);
     policy_.retry.maximum = milliseconds(500);
     policy_.pause.maximum = milliseconds(500);
@@ -127,15 +128,21 @@ class Simulation {
                                           : Ordering::none;
     store_.ordering = policy_.ordering;
     store_.lease = policy_.lease;
-    if (store_.bug == Bug::no_drift_margin) policy_.lease += policy_.lease / 7;
     any_order_ = dice_.chance(30);
+    work_max_ = policy_.ordering == Ordering::total ? 5 : 60;
+    if (dice_.chance(25)) {  // rows stay long in a buffer
+      backlog_ = 40;
+      policy_.read_max = 64;
+      work_max_ *= 5;
+    }
     calm_ = dice_.chance(10);  // no faults at all: then not one duplicate
     if (calm_) return;
     const auto some = [&](int64_t max) {
       return dice_.chance(60) ? static_cast<int>(dice_.between(1, max)) : 0;
     };
-    faults_ = {some(8),  some(15), some(20), some(5),        some(5),
-               some(10), some(2),  some(20), some(kDriftMax)};
+    const bool jumps = dice_.chance(20);
+    faults_ = {some(8),  some(15),      some(20), some(5),         some(5),
+               some(10), jumps ? 2 : 0, some(20), some(kDriftMax), some(6)};
   }
   void problem(std::string text) {
     if (problems_.size() < 10) problems_.push_back(std::move(text));
@@ -149,7 +156,8 @@ class Simulation {
     process->relay = std::make_unique<OutboxRelay>(policy_);
     process->born = now_;
     process->origin = SteadyTime(seconds(dice_.between(1, 1'000'000)));
-    process->rate = 100 + static_cast<int>(dice_.between(-faults_.drift, faults_.drift));
+    process->rate = 100 + static_cast<int>(dice_.between(-1, 1)) * faults_.drift;
+    if (store_.bug == Bug::wild_clocks) process->rate = 50;
     process->wake_at = process->origin;
     tally_.drift = std::max(tally_.drift, std::abs(process->rate - 100));
     processes_.push_back(std::move(process));
@@ -159,7 +167,8 @@ class Simulation {
   // key, or all rows in total order; some worlds have writers that do not.
   void write() {
     if (!dice_.chance(40)) return;
-    for (int i = static_cast<int>(dice_.between(0, 2)); i > 0; --i) {
+    const int count = static_cast<int>(dice_.between(0, 2)) + std::exchange(backlog_, 0);
+    for (int i = 0; i < count; ++i) {
       StoredRow row;
       const int64_t key = dice_.between(0, 9);
       if (key > 0) row.key = "key" + std::to_string(key);
@@ -214,8 +223,13 @@ class Simulation {
     }
   }
 
+  Process& any() {
+    return *processes_[static_cast<size_t>(dice_.between(0, std::ssize(processes_) - 1))];
+  }
   void hurt() {
     if (dice_.chance(faults_.jump)) jumped_ += milliseconds(dice_.between(-3000, 3000));
+    if (dice_.chance(faults_.cut))
+      any().cut_off_until = now_ + milliseconds(dice_.between(1, 2 * policy_.lease.count()));
     if (!dice_.chance(faults_.hurt)) return;
     const size_t victim =
         static_cast<size_t>(dice_.between(0, static_cast<int64_t>(processes_.size()) - 1));
@@ -227,8 +241,6 @@ class Simulation {
     } else if (dice_.chance(50)) {  // frozen, perhaps for longer than the lease
       if (process.frozen_until < SteadyTime::max())
         process.frozen_until = now_ + milliseconds(dice_.between(1, 2 * policy_.lease.count()));
-    } else if (dice_.chance(50)) {
-      process.cut_off_until = now_ + milliseconds(dice_.between(1, 2 * policy_.lease.count()));
     } else if (!process.stopping && dice_.chance(60)) {
       process.stopping = true;
       if (store_.bug == Bug::lost_last_batch) settle_unsent(process);
@@ -383,9 +395,7 @@ class Simulation {
     }
   }
 
-  milliseconds some_work() {
-    return milliseconds(dice_.between(0, policy_.ordering == Ordering::total ? 5 : 60));
-  }
+  milliseconds some_work() { return milliseconds(dice_.between(0, work_max_)); }
 
   void deliver(Process& process) {
     relay::SettledAll settled;
@@ -473,6 +483,8 @@ class Simulation {
   int names_ = 0;
   bool calm_ = false;
   bool any_order_ = false;
+  int backlog_ = 0;       // rows of the first write
+  int64_t work_max_ = 0;  // ms, of one delivery
   bool healed_ = false;
   bool target_down_ = false;
 };

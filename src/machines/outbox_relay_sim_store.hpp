@@ -38,9 +38,9 @@ enum class Bug : uint8_t {
   drop_on_nack,
   lost_last_batch,
   purge_unsent,
-  total_by_key,     // in total order a failed row holds up its key only
-  expiry_unread,    // an expired row is sent
-  no_drift_margin,  // a slow clock makes a lease overlap with the next one
+  total_by_key,   // in total order a failed row holds up its key only
+  expiry_unread,  // an expired row is sent
+  wild_clocks,    // of relays: so slow that a lease overlaps with the next one
 };
 
 enum class Status : uint8_t { due, sent, dead, parked };

@@ -86,7 +86,7 @@ INSTANTIATE_TEST_SUITE_P(Bugs, OutboxRelayPlantedBug,
                                            Bug::mark_before_publish, Bug::drop_on_nack,
                                            Bug::lost_last_batch, Bug::purge_unsent,
                                            Bug::total_by_key, Bug::expiry_unread,
-                                           Bug::no_drift_margin));
+                                           Bug::wild_clocks));
 
 }  // namespace
 }  // namespace drom
