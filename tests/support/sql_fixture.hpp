@@ -27,9 +27,11 @@
 
 namespace drom::testing {
 
-class SqlTest : public ::testing::TestWithParam<sql::Dialect> {
+// The place of one test; tests whose parameter is the dialect alone use SqlTest.
+class SqlFixture : public ::testing::Test {
  protected:
-  SqlTest() : clock(make_real_clock(harness.io())) {}
+  explicit SqlFixture(sql::Dialect dialect)
+      : clock(make_real_clock(harness.io())), dialect_(dialect) {}
 
   void SetUp() override {
     const char* server = postgres() ? "DROM_TEST_POSTGRES"
@@ -57,9 +59,9 @@ class SqlTest : public ::testing::TestWithParam<sql::Dialect> {
     std::filesystem::remove_all(folder, ignored);
   }
 
-  bool postgres() const { return GetParam() == sql::Dialect::postgres; }
-  bool mysql() const { return GetParam() == sql::Dialect::mysql; }
-  bool sqlite() const { return GetParam() == sql::Dialect::sqlite; }
+  bool postgres() const { return dialect_ == sql::Dialect::postgres; }
+  bool mysql() const { return dialect_ == sql::Dialect::mysql; }
+  bool sqlite() const { return dialect_ == sql::Dialect::sqlite; }
 
   // Another data source over the same data, as another process would have it.
   std::shared_ptr<sql::Database> connect() {
@@ -127,8 +129,14 @@ class SqlTest : public ::testing::TestWithParam<sql::Dialect> {
   std::shared_ptr<sql::Database> database;
 
  private:
+  sql::Dialect dialect_;
   std::string schema_;
   std::vector<std::shared_ptr<sql::Database>> databases_;
+};
+
+class SqlTest : public SqlFixture, public ::testing::WithParamInterface<sql::Dialect> {
+ protected:
+  SqlTest() : SqlFixture(GetParam()) {}
 };
 
 // Those with a server, where several processes may be relays at once.
