@@ -354,12 +354,7 @@ std::vector<StoreKind> kinds() {
   return out;
 }
 
-INSTANTIATE_TEST_SUITE_P(Stores, RelayStoreTest, ::testing::ValuesIn(kinds()),
-                         [](const ::testing::TestParamInfo<StoreKind>& info) {
-                           constexpr const char* kNames[] = {"simulated", "sqlite", "postgres",
-                                                             "mariadb"};
-                           return kNames[static_cast<size_t>(info.param)];
-                         });
+INSTANTIATE_TEST_SUITE_P(Stores, RelayStoreTest, ::testing::ValuesIn(kinds()), kind_name);
 
 }  // namespace
 }  // namespace drom::outbox

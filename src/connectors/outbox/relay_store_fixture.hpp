@@ -45,10 +45,20 @@ class SimulatedStore final : public RelayStore {
 
 enum class StoreKind : uint8_t { simulated, sqlite, postgres, mariadb };
 
+inline std::string kind_name(const ::testing::TestParamInfo<StoreKind>& info) {
+  constexpr const char* kNames[] = {"simulated", "sqlite", "postgres", "mariadb"};
+  return kNames[static_cast<size_t>(info.param)];
+}
+
 inline sql::Dialect dialect_of(StoreKind kind) {
   if (kind == StoreKind::postgres) return sql::Dialect::postgres;
   return kind == StoreKind::mariadb ? sql::Dialect::mysql : sql::Dialect::sqlite;
 }
+
+struct RowTimes {
+  std::optional<milliseconds> available_in = std::nullopt;
+  std::optional<milliseconds> expires_in = std::nullopt;
+};
 
 class RelayStoreTest : public testing::SqlFixture, public ::testing::WithParamInterface<StoreKind> {
  protected:
@@ -60,9 +70,6 @@ class RelayStoreTest : public testing::SqlFixture, public ::testing::WithParamIn
     std::string error;
     bool waiting = false;  // for its next attempt
     bool operator==(const State&) const = default;
-  };
-  struct RowTimes {
-    std::optional<milliseconds> available_in, expires_in;
   };
 
   void SetUp() override {
