@@ -62,7 +62,7 @@ std::vector<int> BucketLease::granted(const LeaseAnswer& answer, SteadyTime now)
     if (b.token) lost.push_back(bucket);
     b = Bucket{token, false};
   }
-  until_ = answer.asked + duration_;
+  until_ = answer.asked + relied_on(duration_);
   const milliseconds third = duration_ / 3;
   due_ = now + (held() < share() ? std::min(third, kClaimRetry) : third);
   // A surplus is given back at once, not at the next renewal.

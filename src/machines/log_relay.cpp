@@ -287,7 +287,7 @@ void LogRelay::on(logs::LeaseAnswer answer, SteadyTime now) {
     loaded_ = false;
   }
   if (!token_) return;
-  lease_until_ = answer.asked + policy_.lease;
+  lease_until_ = answer.asked + relied_on(policy_.lease);
   if (!loading_) return;
   if (unsure_) {
     if (answer.serial == under_way_.serial) {

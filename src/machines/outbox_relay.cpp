@@ -302,6 +302,8 @@ SteadyTime OutboxRelay::read_due() const {
   // Reading around rows under way must step over all rows of their keys, so give them a moment.
   if (!in_flight_.empty()) at = std::max(at, emptied_at_ + policy_.mark_delay);
   if (probing_ && !in_flight_.empty()) return SteadyTime::max();
+  // A read around the row under way would find the next one; if the first then fails, it is passed.
+  if (policy_.ordering == Ordering::total && !in_flight_.empty()) return SteadyTime::max();
   return at;
 }
 

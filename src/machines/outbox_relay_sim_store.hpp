@@ -1,5 +1,6 @@
 // A model of the outbox table and its leases for simulations: the visibility rules of a real
-// database, on a clock of its own that may jump, with bugs to be planted.
+// database, on a clock of its own that may jump, with bugs to be planted. It passes the same
+// conformance suite as the real stores (connectors/outbox/relay_store_conformance_test.cpp).
 #pragma once
 
 #include <algorithm>
@@ -37,6 +38,9 @@ enum class Bug : uint8_t {
   drop_on_nack,
   lost_last_batch,
   purge_unsent,
+  total_by_key,   // in total order a failed row holds up its key only
+  expiry_unread,  // an expired row is sent
+  wild_clocks,    // of relays: so slow that a lease overlaps with the next one
 };
 
 enum class Status : uint8_t { due, sent, dead, parked };
@@ -49,6 +53,9 @@ struct StoredRow {
   int attempts = 0;
   std::optional<SteadyTime> next_attempt;
   std::optional<SteadyTime> available;
+  std::optional<SteadyTime> expires;
+  std::optional<SteadyTime> sent;
+  std::string error;
 };
 
 struct StoredLease {
@@ -65,6 +72,8 @@ struct Store {
   std::map<std::string, SteadyTime> relays;
   std::map<std::string, int64_t> cursors;  // Bug::cursor_by_id
   milliseconds lease{10'000};
+  Ordering ordering = Ordering::key;
+  milliseconds retention{0};
 
   LeaseAnswer ask(const std::string& owner, const LeaseRequest& request, SteadyTime now) {
     LeaseAnswer out;
@@ -114,6 +123,7 @@ struct Store {
         continue;
       }
       row->status = Status::sent;
+      row->sent = now;
       row->next_attempt.reset();
     }
     for (const FailedMark& mark : trip.failed) {
@@ -123,6 +133,7 @@ struct Store {
         continue;
       }
       row->attempts = mark.attempts;
+      row->error = mark.error;
       row->next_attempt.reset();
       if (mark.to == FailedMark::To::retry) row->next_attempt = now + mark.delay;
       if (mark.to == FailedMark::To::dead) row->status = Status::dead;
@@ -131,13 +142,8 @@ struct Store {
         row->next_attempt = SteadyTime::max();
       }
     }
+    if (trip.purge > 0) out.purged = purge(trip.purge, now);
     if (trip.read) read(owner, *trip.read, now, out);
-    for (auto at = rows.begin(); at != rows.end() && out.purged < trip.purge;) {
-      const bool old =
-          at->second.visible && (at->second.status == Status::sent || bug == Bug::purge_unsent);
-      if (old) ++out.purged;
-      at = old ? rows.erase(at) : std::next(at);
-    }
     return out;
   }
 
@@ -149,18 +155,42 @@ struct Store {
     return fenced ? nullptr : &at->second;
   }
 
+  // A bounded look at the front: the oldest rows come first.
+  size_t purge(size_t max, SteadyTime now) {
+    std::vector<int64_t> old;
+    size_t seen = 0;
+    for (const auto& [id, row] : rows) {
+      if (!row.visible || (row.status != Status::sent && bug != Bug::purge_unsent)) continue;
+      if (!row.sent || *row.sent < now - retention) old.push_back(id);
+      if (++seen == max) break;
+    }
+    for (const int64_t id : old) rows.erase(id);
+    return old.size();
+  }
+
+  // Of the rows before this one, is there one in backoff or parked that it has to wait for?
+  bool waits(const StoredRow& row, const std::set<std::string>& held_back) const {
+    switch (ordering) {
+      case Ordering::none: return false;
+      case Ordering::key: return !row.key.empty() && held_back.contains(row.key);
+      case Ordering::total:
+        return bug == Bug::total_by_key ? held_back.contains(row.key) : !held_back.empty();
+    }
+    return false;
+  }
+
   void read(const std::string& owner, const ReadRequest& read, SteadyTime now,
             relay::DataAnswer& out) {
-    std::set<std::string> waiting;
+    std::set<std::string> waiting;  // keys of the rows held back so far
     for (const auto& [id, r] : rows) {
       if (!r.visible) continue;
       const bool held_back = r.next_attempt && *r.next_attempt > now;
       if (held_back && bug != Bug::unordered_retry) waiting.insert(r.key);
-      const bool skip =
-          r.status != Status::due || held_back || (r.available && *r.available > now) ||
-          (!r.key.empty() && waiting.contains(r.key)) ||
-          std::ranges::count(read.busy_keys, r.key) || std::ranges::count(read.busy_ids, id) ||
-          (!read.all_buckets && !std::ranges::count(read.buckets, r.bucket));
+      const bool skip = r.status != Status::due || held_back ||
+                        (r.available && *r.available > now) || waits(r, waiting) ||
+                        std::ranges::count(read.busy_keys, r.key) ||
+                        std::ranges::count(read.busy_ids, id) ||
+                        (!read.all_buckets && !std::ranges::count(read.buckets, r.bucket));
       if (skip) continue;
       if (bug == Bug::cursor_by_id) {
         if (id <= cursors[owner]) continue;
@@ -171,6 +201,8 @@ struct Store {
       row.bucket = r.bucket;
       row.key = r.key;
       row.attempts = r.attempts;
+      if (r.expires && bug != Bug::expiry_unread)
+        row.expires_in = std::chrono::ceil<milliseconds>(*r.expires - now);
       out.rows.push_back(std::move(row));
       if (out.rows.size() == read.max) break;
     }

@@ -154,6 +154,29 @@ TEST(OutboxRelay, InTotalOrderItWaitsForAllBucketsAndForEveryRow) {
   EXPECT_TRUE(b.take().empty()) << "3 waits for 2, and the table says when";
 }
 
+TEST(OutboxRelay, InTotalOrderNothingIsReadAroundTheRowUnderWay) {
+  Bench b;
+  b.policy.ordering = Ordering::total;
+  b.start();
+  b.answer({row(1, "a")});
+  EXPECT_EQ(b.take(), std::vector<int64_t>{1});
+  b.pass(seconds(1));
+  EXPECT_FALSE(b.reads()) << "it would find 2, which then passes 1 when that fails";
+  b.settle(1, relay::Fate::done);
+  EXPECT_TRUE(b.reads());
+}
+
+TEST(OutboxRelay, ALeaseIsSafeWithAClockThatIsAnEighthTooSlow) {
+  Bench b;
+  b.start();
+  b.answer({row(1, "a")});
+  ASSERT_TRUE(b.last.ready);
+  b.pass(b.policy.lease * 7 / 8 - milliseconds(1));
+  EXPECT_TRUE(b.last.ready);
+  b.pass(milliseconds(1));
+  EXPECT_FALSE(b.last.ready) << "the whole time of the lease may have passed";
+}
+
 TEST(OutboxRelay, ARowThatExpiresInTheBufferIsGivenUpAndItsKeyGoesOn) {
   Bench b;
   b.start();

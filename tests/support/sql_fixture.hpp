@@ -27,9 +27,10 @@
 
 namespace drom::testing {
 
-class DatabaseTest : public ::testing::Test {
+// The place of one test; tests whose parameter is the dialect alone use SqlTest.
+class SqlFixture : public ::testing::Test {
  protected:
-  explicit DatabaseTest(sql::Dialect dialect)
+  explicit SqlFixture(sql::Dialect dialect)
       : clock(make_real_clock(harness.io())), dialect_(dialect) {}
 
   void SetUp() override {
@@ -135,9 +136,9 @@ class DatabaseTest : public ::testing::Test {
   std::vector<std::shared_ptr<sql::Database>> databases_;
 };
 
-class SqlTest : public DatabaseTest, public ::testing::WithParamInterface<sql::Dialect> {
+class SqlTest : public SqlFixture, public ::testing::WithParamInterface<sql::Dialect> {
  protected:
-  SqlTest() : DatabaseTest(GetParam()) {}
+  SqlTest() : SqlFixture(GetParam()) {}
 };
 
 // Those with a server, where several processes may be relays at once.

@@ -135,12 +135,12 @@ inline Error transient(std::string what = "boom") {
 }
 
 // In the modes that have a log.
-class LogModeDb : public testing::DatabaseTest, public ::testing::WithParamInterface<Mode> {
+class LogModeDb : public testing::SqlFixture, public ::testing::WithParamInterface<Mode> {
  protected:
-  LogModeDb() : DatabaseTest(sql::Dialect::postgres) {}
+  LogModeDb() : SqlFixture(sql::Dialect::postgres) {}
 
   void SetUp() override {
-    DatabaseTest::SetUp();
+    SqlFixture::SetUp();
     if (IsSkipped() || HasFatalFailure()) return;
     options.uri = "outbox:x";
     options.table = "outbox_x";
@@ -164,7 +164,7 @@ class LogModeDb : public testing::DatabaseTest, public ::testing::WithParamInter
       drop_slot();
       run("DROP PUBLICATION IF EXISTS " + options.cdc.publication);
     }
-    DatabaseTest::TearDown();
+    SqlFixture::TearDown();
   }
 
   // It may be read for a moment after its reader has gone.

@@ -140,14 +140,16 @@ ORDER BY {id} LIMIT $3)",
 }
 
 // The rows by their ids first, each with its lease, which is read with a lock. As a subquery the
-// ids would cost a look at the whole table.
+// ids would cost a look at the whole table; so would a small table without the hint, and that look
+// would wait for every transaction that has inserted a row and is still open.
 std::string marks_with_leases(const TableShape& shape, std::string_view marks,
                               std::string_view token) {
   return fill(
-      "{marks} STRAIGHT_JOIN {table} AS t ON {id} = m.id STRAIGHT_JOIN drom_lease AS l "
+      "{marks} STRAIGHT_JOIN {table} AS t{hint} ON {id} = m.id STRAIGHT_JOIN drom_lease AS l "
       "ON l.resource = $2 AND l.bucket = {bucket} AND l.owner = $3 AND l.token = {token}",
       {{"marks", std::string(marks)},
        {"table", shape.sql_table},
+       {"hint", shape.foreign() ? "" : " FORCE INDEX (PRIMARY)"},
        {"id", shape.foreign() ? column_sql(kMysql, shape.sequence, "t") : "t.id"},
        {"bucket", bucket_sql(kMysql, shape, "t")},
        {"token", std::string(token)}});
