@@ -50,10 +50,12 @@ std::string payload_sql(Dialect dialect, const Column& column) {
 }
 
 std::string read_statement(Dialect dialect, const TableShape& shape, bool some) {
+  const OneMoment now = one_moment(dialect);
   const std::string text =
-      R"(SELECT {id}, {bucket}, {event_id}, {key}, {type}, {payload}, NULL, {headers},
+      R"({with}SELECT {id}, {bucket}, {event_id}, {key}, {type}, {payload}, NULL, {headers},
   coalesce(x.attempts, 0), {created}, NULL{extras}
-FROM {table} AS t LEFT JOIN drom_trouble AS x ON x.resource = {resource} AND x.row_id = {id}
+FROM {moment}{table} AS t LEFT JOIN drom_trouble AS x
+  ON x.resource = {resource} AND x.row_id = {id}
 WHERE {unsent}{buckets}
   AND (x.row_id IS NULL OR (x.status = 'due' AND (x.next_attempt_at IS NULL OR {next_past}))){available}
   AND NOT {busy_ids} AND coalesce({key}, '') NOT IN {busy_keys}
@@ -66,7 +68,9 @@ ORDER BY {id} LIMIT $3{bigint})";
     extras += ", " + (column ? column_sql(dialect, column, "t") : std::string("NULL"));
   const std::string id = column_sql(dialect, shape.sequence, "t");
   return fill(
-      text, {{"waits", waits_for(shape.ordering, "w.key = {key} AND w.key <> ''")},
+      text, {{"with", now.with},
+             {"moment", now.from},
+             {"waits", waits_for(shape.ordering, "w.key = {key} AND w.key <> ''")},
              {"bucket", bucket_sql(dialect, shape, "t")},
              {"event_id", text_sql(dialect, shape.event_id ? shape.event_id : shape.sequence, "t")},
              {"type", text_sql(dialect, shape.type, "t")},
@@ -79,12 +83,12 @@ ORDER BY {id} LIMIT $3{bigint})";
              {"unsent", unsent_sql(dialect, shape, "t")},
              {"buckets", some ? " AND " + in_ids(dialect, bucket_sql(dialect, shape, "t"), "$4")
                               : std::string()},
-             {"next_past", is_past(dialect, "x.next_attempt_at")},
+             {"next_past", now.past(dialect, "x.next_attempt_at")},
              {"available", shape.available
                                ? "\n  AND (" + column_sql(dialect, shape.available, "t") +
                                      " IS NULL OR " + past_sql(dialect, shape.available, "t") + ")"
                                : std::string()},
-             {"blocker_past", is_past(dialect, "w.next_attempt_at")},
+             {"blocker_past", now.past(dialect, "w.next_attempt_at")},
              {"busy_ids", in_ids(dialect, id, "$1")},
              {"busy_keys", in_texts(dialect, "$2")},
              {"fence", dialect == Dialect::postgres ? " OFFSET 0" : ""},  // one index probe per row

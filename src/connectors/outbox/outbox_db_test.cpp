@@ -784,6 +784,29 @@ TEST_P(OutboxServerDb, MarksGoThroughTheirIdsOnce) {
   EXPECT_NE(plan.find("InitPlan"), std::string::npos) << plan;
 }
 
+// SQLite's clock goes on while a statement is read. A row whose time came between its own turn and
+// that of the next one of its key was passed by it, about once in 10,000 kills of drom-chaos.
+TEST_P(OutboxDb, NothingPassesARowWhoseTimeComesWhileTheTableIsRead) {
+  if (!sqlite()) GTEST_SKIP() << "there a statement has one time";
+  for (const Ordering ordering : {Ordering::key, Ordering::total}) {
+    TableShape shape = own_shape(options.table);
+    shape.ordering = ordering;
+    const Statements statements = make_statements(database->dialect(), shape, SentPolicy::mark);
+    run("DELETE FROM outbox_x");
+    run("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40000) INSERT "
+        "INTO outbox_x (key, payload) SELECT CASE WHEN i IN (1, 40000) THEN 'k' ELSE 'other' || i "
+        "END, i FROM n");
+    run("UPDATE outbox_x SET next_attempt_at = strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+0.040 "
+        "seconds') WHERE payload = '1'");
+    const sql::Rows rows = run(statements.read_all, List{"[]", "[]", 50'000});
+    ASSERT_FALSE(rows.rows.empty() && ordering == Ordering::key);
+    std::vector<std::string> of_key;
+    for (const List& row : rows.rows)
+      if (row[kColKey].raw() == "k") of_key.push_back(row[kColPayload].to_text());
+    if (!of_key.empty()) EXPECT_EQ(of_key.front(), "1");
+  }
+}
+
 // MySQL counts the rows that hold up nobody as rows of one key, and would go through all of them
 // for each row that is due.
 TEST_P(OutboxServerDb, BlockersAreLookedUpByTheirIndex) {

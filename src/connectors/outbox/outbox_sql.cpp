@@ -33,10 +33,11 @@ std::string text_cast(Dialect dialect) { return dialect == Dialect::postgres ? "
 // out of order. The blocker's index holds only rows in backoff and parked ones.
 std::string read_statement(Dialect dialect, const std::string& table, bool some,
                            Ordering ordering) {
+  const OneMoment now = one_moment(dialect);
   const std::string text =
-      R"(SELECT t.id, t.bucket, t.event_id, t.key, t.type, t.payload, t.payload_bytes, t.headers,
+      R"({with}SELECT t.id, t.bucket, t.event_id, t.key, t.type, t.payload, t.payload_bytes, t.headers,
   t.attempts, t.created_at, {expires_in}
-FROM {table} AS t
+FROM {moment}{table} AS t
 WHERE t.status = 'due'{buckets}
   AND (t.next_attempt_at IS NULL OR {next_past})
   AND (t.available_at IS NULL OR {available_past})
@@ -45,13 +46,15 @@ WHERE t.status = 'due'{buckets}
     WHERE w.next_attempt_at IS NOT NULL AND {waits} AND w.id < t.id AND NOT {blocker_past}{fence})
 ORDER BY t.id LIMIT $3{bigint})";
   return fill(
-      text, {{"table", table},
+      text, {{"with", now.with},
+             {"moment", now.from},
+             {"table", table},
              {"waits", waits_for(ordering, "w.key = t.key AND w.key <> ''")},
              {"expires_in", ms_until(dialect, "t.expires_at")},
              {"buckets", some ? " AND " + in_ids(dialect, "t.bucket", "$4") : ""},
-             {"next_past", is_past(dialect, "t.next_attempt_at")},
-             {"available_past", is_past(dialect, "t.available_at")},
-             {"blocker_past", is_past(dialect, "w.next_attempt_at")},
+             {"next_past", now.past(dialect, "t.next_attempt_at")},
+             {"available_past", now.past(dialect, "t.available_at")},
+             {"blocker_past", now.past(dialect, "w.next_attempt_at")},
              {"busy_ids", in_ids(dialect, "t.id", "$1")},
              {"busy_keys", in_texts(dialect, "$2")},
              {"fence", dialect == Dialect::postgres ? " OFFSET 0" : ""},  // one index probe per row
@@ -359,6 +362,16 @@ std::string is_past(Dialect dialect, std::string_view column) {
   if (dialect == Dialect::postgres) return "(" + c + " <= now())";
   if (dialect == Dialect::mysql) return "(" + c + " <= utc_timestamp(3))";
   return "(julianday(" + c + ") <= julianday('now'))";
+}
+
+OneMoment one_moment(Dialect dialect) {
+  if (dialect != Dialect::sqlite) return {};
+  return {"WITH moment(now) AS MATERIALIZED (SELECT julianday('now'))\n", "moment CROSS JOIN "};
+}
+
+std::string OneMoment::past(Dialect dialect, std::string_view column) const {
+  if (with.empty()) return is_past(dialect, column);
+  return "(julianday(" + std::string(column) + ") <= moment.now)";
 }
 
 Statements make_statements(Dialect dialect, const std::string& table, SentPolicy sent,

@@ -111,5 +111,15 @@ std::string failed_marks_table(sql::Dialect dialect);
 std::string time_never(sql::Dialect dialect);
 std::string lease_ddl(sql::Dialect dialect);
 std::string is_past(sql::Dialect dialect, std::string_view column);
+// For a statement that compares rows with each other by their times: one moment for all of them.
+// The others take it from the beginning of the statement; SQLite looks at the clock anew for each
+// row that it returns, so that a row could be too early for its turn and, a moment later, no
+// longer hold back the next one of its key.
+struct OneMoment {
+  std::string with;  // before SELECT
+  std::string from;  // after FROM, before the first table
+  std::string past(sql::Dialect dialect, std::string_view column) const;
+};
+OneMoment one_moment(sql::Dialect dialect);
 
 }  // namespace drom::outbox

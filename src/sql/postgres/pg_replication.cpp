@@ -75,6 +75,7 @@ class PgReplication final : public ReplicationStream {
     if (last_ > 0 && last_ < kFew && begun - last_at_ < kGather)
       co_await core_->real_clock->sleep(kGather);
     bool waited = false;
+    bool looked = false;  // whether the socket has more; libpq takes 16 KB at a time
     size_t bytes = 0;
     while (out.size() < max && bytes < kBytesMax) {
       char* raw = nullptr;
@@ -82,6 +83,7 @@ class PgReplication final : public ReplicationStream {
       const std::unique_ptr<char, FreeCopy> message(raw);
       if (size > 0) {
         bytes += static_cast<size_t>(size);
+        looked = false;
         Result<std::optional<WalEvent>> event =
             output_.decode({message.get(), static_cast<size_t>(size)}, reply_wanted_);
         if (!event) co_return std::move(event.error());
@@ -91,6 +93,10 @@ class PgReplication final : public ReplicationStream {
         continue;
       }
       if (size < 0) co_return ended();
+      if (!std::exchange(looked, true)) {
+        if (PQconsumeInput(handle_.get()) == 0) co_return lost();
+        continue;
+      }
       Result<void> told = tell();
       if (!told) co_return std::move(told.error());
       if (!out.empty() || waited) break;
