@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <fstream>
 
 #include "drom/drom.hpp"
@@ -193,6 +194,35 @@ TEST_F(Fluent, AUsersComponentHasItsOptionsChecked) {
   app.routes().from("direct:in").to("shout:!?loudly=true");
   EXPECT_FALSE(app.build());
   EXPECT_NE(problems(app.engine()).find("'loudly'"), std::string::npos) << problems(app.engine());
+}
+
+class AskedToStop final : public Producer {
+ public:
+  async<Result<void>> open() override {
+    ::raise(SIGTERM);
+    co_return Result<void>();
+  }
+  async<> run(Batch&, Scope&) override { co_return; }
+};
+
+class AskedToStopEndpoint final : public Endpoint {
+ public:
+  std::string uri() const override { return "asked:"; }
+  Result<std::unique_ptr<Producer>> make_producer() override {
+    return std::unique_ptr<Producer>(std::make_unique<AskedToStop>());
+  }
+};
+
+Result<std::unique_ptr<Endpoint>> make_asked(const Config&, BuildContext&) {
+  return std::unique_ptr<Endpoint>(std::make_unique<AskedToStopEndpoint>());
+}
+
+// Routes may serve before the start has ended; by then SIGTERM must mean an orderly stop.
+TEST_F(Fluent, ASignalDuringTheStartIsAnOrderlyStop) {
+  app.registry().add(ComponentInfo{"shout", shout_spec, make_asked, {}});
+  app.routes().from("direct:in").to("shout:!");
+  ASSERT_TRUE(app.build()) << problems(app.engine());
+  EXPECT_EQ(app.engine().run(), 0);
 }
 
 // Camel's older form: `transacted` without steps of its own takes the steps after it.

@@ -385,23 +385,26 @@ async<> Engine::Impl::wait_for_stop(std::function<bool()> end_early) {
 }
 
 int Engine::run(const std::function<bool()>& end_early) {
+  // Before anything serves: whoever sees us serve may ask us to stop. A second signal ends the
+  // process at once, by the default action.
+  asio::signal_set signals(impl_->io, SIGINT, SIGTERM);
+  signals.async_wait([this, &signals](boost::system::error_code ec, int) {
+    if (ec) return;
+    signals.clear();
+    impl_->stop_asked->ring();
+  });
   const Result<void> result = start_now();
   if (!result) {
     impl_->log->error("drom", "cannot start: " + result.error().message());
     stop_now();
     return result.error().kind == ErrorKind::config ? kExitConfig : 1;
   }
-  asio::signal_set signals(impl_->io, SIGINT, SIGTERM);
-  signals.async_wait([this](boost::system::error_code ec, int) {
-    if (!ec) impl_->stop_asked->ring();
-  });
   impl_->drive(then_true(impl_->wait_for_stop(end_early)));
   if (impl_->fatal) {
     impl_->log->error("drom", "stopping: " + impl_->fatal->message());
   } else {
     impl_->log->info("drom", "stopping: finishing what is in flight");
   }
-  // A second signal ends the process at once, by the default action.
   signals.cancel();
   signals.clear();
   stop_now();
