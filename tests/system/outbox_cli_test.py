@@ -241,7 +241,19 @@ class PostgresCli(Cli):
 
     def test_log_mode_is_refused_for_other_databases(self):
         where = ["--name", "orders", "--url", "some.db"]
-        self.assertIn("log mode needs PostgreSQL", self.call("init", "--mode", "log", where=where, code=64).stderr)
+        for mode in "log", "cdc":
+            refused = self.call("init", "--mode", mode, where=where, code=64).stderr
+            self.assertIn(f"{mode} mode needs PostgreSQL", refused)
+
+    def test_cdc_mode_has_a_publication_and_a_slot(self):
+        self.assertIn("CREATE PUBLICATION drom_outbox_orders FOR TABLE outbox_orders_log",
+                      self.call("init", "--mode", "cdc").stdout)
+        for _ in "once", "again":
+            self.call("init", "--mode", "cdc", "--apply")
+        slots = self.psql("SELECT slot_name FROM pg_replication_slots WHERE slot_name LIKE 'drom%outbox_orders'")
+        self.assertEqual(len(slots), 1)
+        self.psql(f"SELECT pg_drop_replication_slot('{slots[0][0]}')")
+        self.psql("DROP PUBLICATION drom_outbox_orders")
 
     def sql(self, text, *parameters):
         for value in parameters:

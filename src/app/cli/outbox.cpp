@@ -126,7 +126,8 @@ int init(const OutboxOptions& options) {
   const bool cdc = target->mode == outbox::Mode::cdc;
   if (log && options.place.url.empty()) dialect = sql::Dialect::postgres;
   if (log && dialect != sql::Dialect::postgres)
-    return wrong_call(Error(ErrorKind::config, "the modes log and cdc need PostgreSQL",
+    return wrong_call(Error(ErrorKind::config,
+                            (cdc ? "cdc" : "log") + std::string(" mode needs PostgreSQL"),
                             "name one with --url, or leave --mode out"));
   if (!options.apply) {
     std::fputs(outbox::init_ddl(dialect, target->shape).c_str(), stdout);
