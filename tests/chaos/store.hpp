@@ -57,7 +57,10 @@ class Store {
 // Seven columns -> what became of an event: tx, event, key, seq, hash, poison, status.
 Truth truth_of(const std::vector<std::string>& row);
 // These columns of the sends that transactions of engines have kept in the table outbox_sends.
-std::string kept_sends_query(const std::string& event_of_payload, const std::string& key);
+// `apart` ends the subquery of them, where the database would else look into each payload once for
+// each row that it joins them with.
+std::string kept_sends_query(const std::string& event_of_payload, const std::string& key,
+                             const std::string& apart = "");
 
 std::unique_ptr<Store> open_sqlite(const std::string& file);
 std::unique_ptr<Store> open_postgres(const std::string& conninfo, const std::string& mode);

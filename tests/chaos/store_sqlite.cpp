@@ -76,7 +76,8 @@ class SqliteStore final : public Store {
       throw std::runtime_error(sqlite3_errmsg(db_));
     for (const auto& row : rows) out.events.push_back(truth_of(row));
     rows.clear();
-    const std::string sends = kept_sends_query("json_extract(payload, '$.event')", "key");
+    const std::string sends =
+        kept_sends_query("json_extract(payload, '$.event')", "key", " LIMIT -1");
     if (!query(sends.c_str(), {}, &rows)) throw std::runtime_error(sqlite3_errmsg(db_));
     for (const auto& row : rows) out.sends.push_back(truth_of(row));
     rows.clear();
@@ -157,9 +158,11 @@ Truth truth_of(const std::vector<std::string>& row) {
   return out;
 }
 
-std::string kept_sends_query(const std::string& event_of_payload, const std::string& key) {
+std::string kept_sends_query(const std::string& event_of_payload, const std::string& key,
+                             const std::string& apart) {
   const std::string kept = "(SELECT " + event_of_payload + " AS event, " + key +
-                           " AS k, status FROM outbox_sends WHERE type LIKE 'webhook:%') AS s";
+                           " AS k, status FROM outbox_sends WHERE type LIKE 'webhook:%'" + apart +
+                           ") AS s";
   return "SELECT l.tx, l.event, l." + key +
          ", l.seq, l.hash, l.poison, coalesce(s.status, '') FROM ledger AS l LEFT JOIN " + kept +
          " ON s.event = l.event WHERE l.tx NOT LIKE '%" + kDirect +
