@@ -15,15 +15,15 @@ std::string lsn_text(Lsn lsn) {
 std::optional<Lsn> parse_lsn(std::string_view text) {
   const size_t slash = text.find('/');
   if (slash == std::string_view::npos) return std::nullopt;
-  uint32_t high = 0;
-  uint32_t low = 0;
-  const char* const middle = text.data() + slash;
-  const char* const end = text.data() + text.size();
-  const auto first = std::from_chars(text.data(), middle, high, 16);
-  const auto second = std::from_chars(middle + 1, end, low, 16);
-  if (first.ec != std::errc() || first.ptr != middle) return std::nullopt;
-  if (second.ec != std::errc() || second.ptr != end) return std::nullopt;
-  return Lsn{high} << 32 | low;
+  const std::string_view halves[] = {text.substr(0, slash), text.substr(slash + 1)};
+  Lsn out = 0;
+  for (const std::string_view half : halves) {
+    uint32_t number = 0;
+    const auto read = std::from_chars(half.begin(), half.end(), number, 16);
+    if (read.ec != std::errc() || read.ptr != half.end()) return std::nullopt;
+    out = out << 32 | number;
+  }
+  return out;
 }
 
 }  // namespace drom::sql

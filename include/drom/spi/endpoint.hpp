@@ -95,7 +95,8 @@ class Endpoint {
   virtual ~Endpoint() = default;
   // The canonical URI without secrets, for logs and metrics.
   virtual std::string uri() const = 0;
-  // What a route that starts here takes from: endpoints with other options may have the same source.
+  // What a route that starts here takes from: endpoints with other options may have the same
+  // source.
   virtual std::string source() const { return uri(); }
   // Exactly one of the two kinds of consumer; both null with a config error: not a source.
   virtual Result<std::unique_ptr<Consumer>> make_consumer();
