@@ -33,6 +33,9 @@ struct ConsumerTraits {
   size_t in_flight_max = 1;
   bool keyed = false;
   size_t poll_max = 1;  // exchanges asked for in one poll
+  // In place of in_flight_max (when larger) on a route whose only waiting step is its last one and
+  // pipelines: exchanges still begin in the order in which they were polled.
+  size_t window = 1;
   // Fed by other routes of this process (seda): stopped after the others, and polled until an empty
   // batch says that nothing is left.
   bool internal = false;

@@ -30,6 +30,11 @@ class AsyncProcessor {
   // True when run() may get a batch where the route promises one exchange after another, because
   // nobody can see the difference: all effects belong to the transaction of the exchanges.
   virtual bool takes_batches() const { return false; }
+  // True for a send that may be given several exchanges at once, and be called again while earlier
+  // calls wait: effects come about in the order in which exchanges were given, and each exchange
+  // learns its own end. As the last step of a route it lets the next exchanges start while one
+  // waits; exchanges of one key are never given before the one ahead of them has ended.
+  virtual bool pipelines() const { return false; }
 };
 
 // One step of a plan: exactly one of the two pointers is set.
