@@ -15,6 +15,8 @@ class To final : public AsyncProcessor {
     return producer_.takes_batches() || may_wait(producer_, options_);
   }
 
+  bool pipelines() const override { return producer_.pipelines() && options_.plain(); }
+
   // Not a coroutine: the common case costs no frame of its own.
   async<> run(Batch& batch, Scope& scope) override {
     if (needs_nothing(batch, producer_, options_)) return producer_.run(batch, scope);

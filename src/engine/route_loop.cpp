@@ -6,6 +6,7 @@ namespace drom {
 namespace {
 
 constexpr size_t kWorkersMax = 256;
+constexpr size_t kPollsInWindow = 4;
 constexpr milliseconds kBackoffMin{100};
 constexpr milliseconds kBackoffMax{30'000};
 
@@ -37,6 +38,13 @@ void RouteLoop::stop() {
 }
 
 async<> RouteLoop::run() {
+  const size_t window = std::max(traits_.in_flight_max, traits_.window);
+  pipelined_ = window > 1 && runner_.pipelines() && !runner_.batchwise();
+  if (pipelined_) {
+    traits_.in_flight_max = window;
+    // Some of the window stays free for what comes while the first ones wait.
+    traits_.poll_max = std::max<size_t>(1, window / kPollsInWindow);
+  }
   while (!stopping_) {
     const bool opened = co_await open_consumer();
     if (!opened) continue;
@@ -171,8 +179,9 @@ void RouteLoop::dispatch(Batch batch) {
       }
     }
     ready_.push_back(std::move(exchange));
-    wake_worker();
+    if (!pipelined_) wake_worker();
   }
+  if (pipelined_ && !ready_.empty()) wake_worker();
 }
 
 void RouteLoop::wake_worker() {
@@ -201,25 +210,63 @@ async<> RouteLoop::work(Worker* worker) {
   };
   const Leave leave{*this};
   while (true) {
-    if (ready_.empty()) {
+    if (ready_.empty() && to_recover_.empty()) {
       if (closing_) co_return;
       worker->idle = true;
       co_await worker->alarm->wait(milliseconds::max());
       worker->idle = false;
       continue;
     }
-    Batch batch;
-    batch.push_back(std::move(ready_.front()));
-    ready_.pop_front();
-    if (gives_back(batch.front())) {
-      finish(std::move(batch.front()), Outcome::released);
-    } else {
-      co_await runner_.run_batch(batch);
-      const Outcome outcome = outcome_of(batch.front());
-      finish(std::move(batch.front()), outcome);
-    }
+    co_await run_next();
     co_await settle_pending();
   }
+}
+
+async<> RouteLoop::run_next() {
+  if (!to_recover_.empty()) co_return co_await run_next_recovery();
+  if (pipelined_) co_return co_await run_next_sends();
+  Batch batch;
+  batch.push_back(std::move(ready_.front()));
+  ready_.pop_front();
+  if (gives_back(batch.front())) {
+    finish(std::move(batch.front()), Outcome::released);
+    co_return;
+  }
+  co_await runner_.run_batch(batch);
+  const Outcome outcome = outcome_of(batch.front());
+  finish(std::move(batch.front()), outcome);
+}
+
+async<> RouteLoop::run_next_sends() {
+  Batch batch;
+  std::deque<Exchange> taken;
+  taken.swap(ready_);  // finish() may add
+  for (Exchange& exchange : taken) {
+    if (gives_back(exchange)) {
+      finish(std::move(exchange), Outcome::released);
+    } else {
+      batch.push_back(std::move(exchange));
+    }
+  }
+  std::vector<RouteRunner::FailedSend> failed;
+  co_await runner_.run_to_send(batch, failed);
+  for (Exchange& exchange : batch) {
+    const Outcome outcome = outcome_of(exchange);
+    finish(std::move(exchange), outcome);
+  }
+  for (RouteRunner::FailedSend& one : failed) {
+    to_recover_.push_back(std::move(one));
+    wake_worker();
+  }
+  if (!ready_.empty()) wake_worker();  // we may be busy with acknowledging
+}
+
+async<> RouteLoop::run_next_recovery() {
+  RouteRunner::FailedSend failed = std::move(to_recover_.front());
+  to_recover_.pop_front();
+  co_await runner_.recover(failed);
+  const Outcome outcome = outcome_of(failed.exchange);
+  finish(std::move(failed.exchange), outcome);
 }
 
 // While stopping, what has not begun goes back to its source, unless somebody waits for the answer

@@ -1,6 +1,8 @@
 // Drives one pull source: open, poll, run, settle, and again after a lost connection. Exchanges run
 // one after another; sources that allow more in flight get a pool of long-lived workers, and keyed
-// sources never run two exchanges of one key at once. Owned by the engine; shard thread only.
+// sources never run two exchanges of one key at once. A route that only sends at its end, by a
+// producer that pipelines, gets a window: a worker then takes all that is ready at once, and what
+// fails is redelivered alone, beside the others. Owned by the engine; shard thread only.
 #pragma once
 
 #include <deque>
@@ -51,6 +53,9 @@ class RouteLoop {
   async<> run_together(Batch batch);
   void dispatch(Batch batch);
   async<> work(Worker* worker);
+  async<> run_next();
+  async<> run_next_sends();
+  async<> run_next_recovery();
   bool gives_back(const Exchange& exchange) const;
   void finish(Exchange exchange, Outcome outcome);
   async<> settle(std::vector<Receipt> receipts);
@@ -63,6 +68,7 @@ class RouteLoop {
   std::unique_ptr<Consumer> consumer_;
   std::string uri_;
   ConsumerTraits traits_;
+  bool pipelined_ = false;  // the route only sends at its end: see ConsumerTraits::window
   bool stopping_ = false;
   bool done_ = false;
   int failures_ = 0;  // opens and polls in a row that failed
@@ -71,6 +77,7 @@ class RouteLoop {
 
   // Worker pool.
   std::deque<Exchange> ready_;
+  std::deque<RouteRunner::FailedSend> to_recover_;
   std::unordered_map<std::string, std::deque<Exchange>>
       by_key_;  // a key in flight -> its later ones
   std::vector<std::unique_ptr<Worker>> workers_;

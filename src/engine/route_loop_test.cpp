@@ -4,7 +4,9 @@
 
 #include <deque>
 #include <map>
+#include <set>
 
+#include "rt/wait_list.hpp"
 #include "support/harness.hpp"
 
 namespace drom {
@@ -105,15 +107,48 @@ class Gate final : public AsyncProcessor {
   std::map<std::string, std::unique_ptr<Alarm>> waiting_;
 };
 
+// A send that takes whole batches and ends an exchange when the test says so.
+class Window final : public AsyncProcessor {
+ public:
+  explicit Window(Clock& clock) : clock_(clock) {}
+  bool pipelines() const override { return true; }
+  async<> run(Batch& batch, Scope&) override {
+    std::string sent;
+    for (Exchange& exchange : batch) sent += exchange.message.body.to_text() + " ";
+    calls.push_back(sent);
+    for (Exchange& exchange : batch) {
+      const std::string body = exchange.message.body.to_text();
+      while (!open && !ended_.contains(body)) co_await changed_.wait(clock_, milliseconds::max());
+      const auto fails = failures.find(body);
+      if (fails == failures.end()) continue;
+      exchange.fail(Error(fails->second, "asked to fail"));
+      failures.erase(fails);
+      ended_.erase(body);
+    }
+  }
+  void end(const std::string& body) {
+    ended_.insert(body);
+    changed_.ring_all();
+  }
+  std::vector<std::string> calls;
+  std::map<std::string, ErrorKind> failures;  // the next time only
+  bool open = false;
+
+ private:
+  Clock& clock_;
+  WaitList changed_;
+  std::set<std::string> ended_;
+};
+
 class RouteLoopTest : public ::testing::Test {
  protected:
   RouteLoopTest() { source_.alarm = harness_.manual_clock.make_alarm(); }
 
-  void start(ConsumerTraits traits, Step step) {
+  void start(ConsumerTraits traits, Step step, std::unique_ptr<RoutePolicy> policy = nullptr) {
     source_.traits = traits;
     std::vector<Step> steps;
     steps.push_back(std::move(step));
-    runner_.set_body(std::make_unique<Pipeline>(std::move(steps)), nullptr);
+    runner_.set_body(std::make_unique<Pipeline>(std::move(steps)), std::move(policy));
     LoopServices services{harness_.manual_clock,
                           harness_.captured,
                           harness_.rng(),
@@ -131,6 +166,15 @@ class RouteLoopTest : public ::testing::Test {
     gate_ = gate.get();
     start(traits, Step(std::unique_ptr<AsyncProcessor>(std::move(gate))));
   }
+  void start_window(ConsumerTraits traits, std::unique_ptr<RoutePolicy> policy = nullptr) {
+    auto window = std::make_unique<Window>(harness_.manual_clock);
+    window_ = window.get();
+    start(traits, Step(std::unique_ptr<AsyncProcessor>(std::move(window))), std::move(policy));
+  }
+  void end(std::initializer_list<const char*> bodies) {
+    for (const char* body : bodies) window_->end(body);
+    harness_.settle();
+  }
   void offer(std::initializer_list<std::pair<const char*, const char*>> bodies_and_keys) {
     source_.offer(bodies_and_keys);
     harness_.settle();
@@ -147,6 +191,8 @@ class RouteLoopTest : public ::testing::Test {
   void TearDown() override {
     if (!loop_) return;
     if (gate_) gate_->open = true;
+    if (window_) window_->open = true;
+    if (window_) end({});
     stop();
     harness_.advance(std::chrono::minutes(1));
     EXPECT_TRUE(loop_->done());
@@ -162,6 +208,7 @@ class RouteLoopTest : public ::testing::Test {
   RouteRunner runner_{"orders", harness_, counters_};
   TaskGroup tasks_{harness_.io(), harness_.manual_clock, harness_.captured};
   Gate* gate_ = nullptr;
+  Window* window_ = nullptr;
   std::unique_ptr<RouteLoop> loop_;
 };
 
@@ -235,6 +282,75 @@ TEST_F(RouteLoopTest, ReleasesTheLaterOnesOfAKeyWhoseEarlierOneFailed) {
   EXPECT_EQ(source_.settled, (Texts{"a1:failed", "a2:released", "b1:done"}));
   EXPECT_EQ(counters_.failed, 1U);
   EXPECT_EQ(counters_.released, 1U);
+}
+
+ConsumerTraits windowed(size_t window, bool keyed = false) {
+  ConsumerTraits traits;
+  traits.window = window;
+  traits.poll_max = 100;
+  traits.keyed = keyed;
+  return traits;
+}
+
+TEST_F(RouteLoopTest, APipelinedSendGetsTheNextBatchWhileItWaits) {
+  start_window(windowed(8));
+  offer({{"1", ""}, {"2", ""}});
+  offer({{"3", ""}});
+  EXPECT_EQ(window_->calls, (Texts{"1 2 ", "3 "}));
+  end({"3"});
+  EXPECT_EQ(source_.settled, (Texts{"3:done"}));
+  end({"1", "2"});
+  EXPECT_EQ(source_.settled, (Texts{"3:done", "1:done", "2:done"}));
+}
+
+TEST_F(RouteLoopTest, APipelinedSendNeverHasTwoOfOneKey) {
+  start_window(windowed(40, true));
+  offer({{"a1", "a"}, {"a2", "a"}, {"b1", "b"}, {"a3", "a"}});
+  EXPECT_EQ(window_->calls, (Texts{"a1 b1 "}));
+  end({"a1", "b1"});
+  EXPECT_EQ(window_->calls, (Texts{"a1 b1 ", "a2 "}));
+  end({"a2"});
+  end({"a3"});
+  EXPECT_EQ(window_->calls, (Texts{"a1 b1 ", "a2 ", "a3 "}));
+  EXPECT_EQ(source_.settled, (Texts{"a1:done", "b1:done", "a2:done", "a3:done"}));
+}
+
+TEST_F(RouteLoopTest, AFailureInAPipelinedSendReleasesTheLaterOnesOfItsKeyOnly) {
+  start_window(windowed(40, true));
+  window_->failures["a1"] = ErrorKind::transient;
+  offer({{"a1", "a"}, {"b1", "b"}, {"a2", "a"}});
+  end({"a1", "b1"});
+  EXPECT_EQ(source_.settled, (Texts{"a1:failed", "a2:released", "b1:done"}));
+}
+
+TEST_F(RouteLoopTest, WhatFailedInAPipelinedSendIsRedeliveredAloneAndHoldsOnlyItsKey) {
+  auto policy = std::make_unique<RoutePolicy>(stop_, counters_);
+  policy->redelivery.maximum_redeliveries = 1;
+  policy->redelivery.delay = milliseconds(1000);
+  start_window(windowed(40, true), std::move(policy));
+  window_->failures["a1"] = ErrorKind::transient;
+  offer({{"a1", "a"}, {"b1", "b"}, {"a2", "a"}});
+  end({"a1", "b1"});
+  EXPECT_EQ(source_.settled, (Texts{"b1:done"}));
+  offer({{"b2", "b"}});
+  end({"b2"});
+  EXPECT_EQ(source_.settled, (Texts{"b1:done", "b2:done"}));
+  harness_.advance(milliseconds(1000));
+  end({"a1"});
+  EXPECT_EQ(window_->calls, (Texts{"a1 b1 ", "b2 ", "a1 ", "a2 "}));
+  end({"a2"});
+  EXPECT_EQ(source_.settled, (Texts{"b1:done", "b2:done", "a1:done", "a2:done"}));
+  EXPECT_EQ(counters_.redelivered, 1U);
+}
+
+TEST_F(RouteLoopTest, StopLetsAPipelinedSendEndAndReleasesWhatHasNotBegun) {
+  start_window(windowed(40, true));
+  offer({{"a1", "a"}, {"a2", "a"}});
+  stop();
+  EXPECT_FALSE(loop_->done());
+  end({"a1"});
+  EXPECT_EQ(source_.settled, (Texts{"a1:done", "a2:released"}));
+  EXPECT_TRUE(loop_->done());
 }
 
 TEST_F(RouteLoopTest, OpensAgainWithBackoffUntilItWorks) {

@@ -14,20 +14,57 @@ Scope RouteRunner::scope() {
                policy_.get()};
 }
 
-async<> RouteRunner::run_batch(Batch& batch) {
-  Scope inner = scope();
+void RouteRunner::begin(Batch& batch) {
   // A message that a redelivered step has sent here starts afresh.
   for (Exchange& exchange : batch)
     if (!exchange.message.headers.empty()) forget_redelivery(exchange);
   if (wants_original_)
     for (Exchange& exchange : batch)
       exchange.original = std::make_shared<const Message>(exchange.message);
+}
+
+void RouteRunner::report(const Exchange& exchange) const {
+  if (!exchange.failed() || exchange.error_exhausted) return;
+  context_.log().warn(id_, "failed at " + exchange.error->where + " [" +
+                               std::string(to_string(exchange.error->kind)) +
+                               "]: " + exchange.error->message());
+}
+
+async<> RouteRunner::run_batch(Batch& batch) {
+  Scope inner = scope();
+  begin(batch);
   co_await pipeline_->run(batch, inner);
-  for (const Exchange& exchange : batch)
-    if (exchange.failed() && !exchange.error_exhausted)
-      inner.log.warn(id_, "failed at " + exchange.error->where + " [" +
-                              std::string(to_string(exchange.error->kind)) +
-                              "]: " + exchange.error->message());
+  for (const Exchange& exchange : batch) report(exchange);
+}
+
+async<> RouteRunner::run_to_send(Batch& batch, std::vector<FailedSend>& failed) {
+  Scope inner = scope();
+  begin(batch);
+  Batch before;
+  co_await pipeline_->run_to_send(batch, before, inner);
+  if (!policy_) {
+    for (const Exchange& exchange : batch) report(exchange);
+    co_return;
+  }
+  Batch ended;
+  ended.reserve(batch.size());
+  for (size_t i = 0; i < batch.size(); ++i) {
+    if (!batch[i].failed() || batch[i].error_exhausted) {
+      ended.push_back(std::move(batch[i]));
+      continue;
+    }
+    FailedSend& one = failed.emplace_back();
+    one.exchange = std::move(batch[i]);
+    if (!before.empty()) one.before = std::move(before[i]);
+  }
+  batch = std::move(ended);
+}
+
+async<> RouteRunner::recover(FailedSend& failed) {
+  Scope inner = scope();
+  const Exchange* const before = failed.before ? &*failed.before : nullptr;
+  co_await policy_->handle(failed.exchange, before, pipeline_->steps().back(), inner);
+  report(failed.exchange);
 }
 
 async<> RouteRunner::run(Exchange& exchange) {

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "drom/spi/build_context.hpp"
 #include "drom/spi/endpoint.hpp"
@@ -23,8 +25,20 @@ class RouteRunner final : public RouteEntry {
   // those that have some ask for batches (transacted with `batch`).
   bool batchwise() const { return pipeline_->takes_batches(); }
 
+  // May the next exchanges begin while earlier ones wait at the last step?
+  bool pipelines() const { return pipeline_->pipelines(); }
+
   // Runs the batch to its end, error handling included.
   async<> run_batch(Batch& batch);
+  // What failed at the last step of a route that pipelines.
+  struct FailedSend {
+    Exchange exchange;
+    std::optional<Exchange> before;  // its copy for a redelivery
+  };
+  // Runs the batch to its end; moves what failed at its last step, and has an error handler, out
+  // into `failed`, for recover().
+  async<> run_to_send(Batch& batch, std::vector<FailedSend>& failed);
+  async<> recover(FailedSend& failed);
   // An inline call: counted as received and completed here, since no loop does it.
   async<> run(Exchange& exchange) override;
 
@@ -33,6 +47,8 @@ class RouteRunner final : public RouteEntry {
 
  private:
   Scope scope();
+  void begin(Batch& batch);
+  void report(const Exchange& exchange) const;
 
   std::string id_;
   BuildContext& context_;

@@ -76,6 +76,13 @@ bool Pipeline::takes_batches() const {
       steps_, [](const Step& step) { return step.plain || step.waiting->takes_batches(); });
 }
 
+bool Pipeline::pipelines() const {
+  if (steps_.empty() || steps_.back().plain) return false;
+  return steps_.back().waiting->pipelines() &&
+         std::all_of(steps_.begin(), steps_.end() - 1,
+                     [](const Step& step) { return step.plain != nullptr; });
+}
+
 void Pipeline::run_plain(Batch& batch, Scope& scope) {
   DROM_ASSERT(plain_);
   for (Step& step : steps_) {
@@ -94,14 +101,19 @@ void Pipeline::run_plain(Batch& batch, Scope& scope) {
 
 namespace {
 
+Batch copies_for(const ErrorPolicy* policy, const Batch& batch) {
+  Batch copies;
+  if (policy && policy->redelivers())
+    for (const Exchange& exchange : batch) copies.push_back(exchange.copy());
+  return copies;
+}
+
 // Runs one step over a batch of running exchanges, then lets the error policy decide about each
 // that failed here.
 async<> run_step(Step& step, Batch& batch, Scope& scope) {
   scope.step = step.id;
   ErrorPolicy* const policy = scope.errors;
-  Batch before;
-  if (policy && policy->redelivers())
-    for (const Exchange& exchange : batch) before.push_back(exchange.copy());
+  const Batch before = copies_for(policy, batch);
   if (step.plain) {
     step.plain->run(batch, scope);
   } else {
@@ -116,19 +128,34 @@ async<> run_step(Step& step, Batch& batch, Scope& scope) {
   }
 }
 
+// The same over a batch in which some may run no more.
+async<> run_step_for_running(Step& step, Batch& batch, Scope& scope) {
+  if (all_running(batch)) {
+    co_await run_step(step, batch, scope);
+    co_return;
+  }
+  Extracted part(batch);
+  if (!part.running.empty()) co_await run_step(step, part.running, scope);
+  part.put_back(batch);
+}
+
 }  // namespace
 
 async<> Pipeline::run(Batch& batch, Scope& scope) {
   for (Step& step : steps_) {
-    if (all_running(batch)) {
-      co_await run_step(step, batch, scope);
-    } else {
-      if (!any_running(batch)) co_return;
-      Extracted part(batch);
-      co_await run_step(step, part.running, scope);
-      part.put_back(batch);
-    }
+    if (!any_running(batch)) co_return;
+    co_await run_step_for_running(step, batch, scope);
   }
+}
+
+async<> Pipeline::run_to_send(Batch& batch, Batch& before, Scope& scope) {
+  DROM_ASSERT(pipelines());
+  for (size_t i = 0; i + 1 < steps_.size(); ++i)
+    co_await run_step_for_running(steps_[i], batch, scope);
+  before = copies_for(scope.errors, batch);
+  Scope unguarded = scope;
+  unguarded.errors = nullptr;
+  co_await run_step_for_running(steps_.back(), batch, unguarded);
 }
 
 std::unique_ptr<Processor> make_processor(ProcessFunction function) {

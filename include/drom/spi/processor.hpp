@@ -70,6 +70,12 @@ class Pipeline final : public AsyncProcessor {
   // Every step is plain or takes batches; who gives it a batch gives all one transaction, or none
   // of the steps has effects.
   bool takes_batches() const override;
+  // Only the last step waits, and it pipelines: run_to_send() may be called while earlier calls
+  // wait.
+  bool pipelines() const override;
+  // The plain steps, then the last one without its error policy: what failed there is left to the
+  // caller, with its copy from before the step in `before` (empty unless the policy redelivers).
+  async<> run_to_send(Batch& batch, Batch& before, Scope& scope);
   bool empty() const { return steps_.empty(); }
   std::vector<Step>& steps() { return steps_; }
   // Only when plain(): the same without a coroutine. The error policy is not asked: failed
