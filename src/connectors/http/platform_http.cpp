@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "connectors/http/exchange_mapping.hpp"
+#include "connectors/http/negotiation.hpp"
 #include "connectors/http/server.hpp"
 #include "drom/spi/build_context.hpp"
 
@@ -81,6 +82,7 @@ class PlatformHttpConsumer final : public Consumer, private RequestSink {
   struct Pending {
     std::shared_ptr<Responder> responder;
     RequestMarks marks;
+    std::string_view produces;  // what the client likes best of what the route produces
   };
 
   void accept(std::shared_ptr<Responder> responder, Request& request,
@@ -90,6 +92,8 @@ class PlatformHttpConsumer final : public Consumer, private RequestSink {
       return send(*responder);
     }
     Exchange exchange(Message(), ExchangePattern::in_out);
+    const std::string_view produces =
+        negotiate(request.headers.text("Accept"), route_->produces).value_or(std::string_view());
     if (!fill_message(exchange.message, request, parameters, server_->tls() ? "https" : "http")) {
       const Error error(ErrorKind::data,
                         "the query has a bad escape, a line break, or too many parameters");
@@ -104,6 +108,7 @@ class PlatformHttpConsumer final : public Consumer, private RequestSink {
     free_.pop_back();
     pending_[place].responder = std::move(responder);
     pending_[place].marks.note(exchange.message.headers);
+    pending_[place].produces = produces;
     exchange.delivery = place;
     if (taken_ == queue_.size()) arrived_->ring();  // once per batch
     queue_.push_back(std::move(exchange));
@@ -124,6 +129,7 @@ class PlatformHttpConsumer final : public Consumer, private RequestSink {
     if (!responder) return;
     switch (receipt.outcome) {
       case Outcome::done:
+        options_.answer.produces = pending.produces;
         write_answer(answer_, std::move(exchange.message), pending.marks, options_.answer, log_);
         break;
       case Outcome::failed:
@@ -177,7 +183,6 @@ class PlatformHttpEndpoint final : public Endpoint {
     auto route = std::make_shared<Route>(route_);
     Result<void> added = (*server)->add(route);
     if (!added) return std::move(added.error());
-    options_.answer.produces = route_.produces;
     std::unique_ptr<Consumer> consumer = std::make_unique<PlatformHttpConsumer>(
         (*server)->shared_from_this(), std::move(route), options_, context_.clock(), context_.log(),
         context_.env());

@@ -54,8 +54,8 @@ Result<void> read_flag(const PropertySource& properties, std::string_view key,
 }  // namespace
 
 // drom.http.host, .port, .certificateFile, .keyFile, .maxConnections, .maxHeaderSize,
-// .headerTimeout, .bodyTimeout, .idleTimeout, .writeTimeout; host and port also by the names of
-// Camel's runtimes.
+// .maxRequests, .headerTimeout, .bodyTimeout, .idleTimeout, .writeTimeout, .drainTimeout, .minRate;
+// host and port also by the names of Camel's runtimes.
 Result<ServerSettings> read_server_settings(const PropertySource& properties) {
   ServerSettings out;
   for (const char* key : {"quarkus.http.host", "camel.server.host", "drom.http.host"})
@@ -73,10 +73,16 @@ Result<ServerSettings> read_server_settings(const PropertySource& properties) {
   checks.push_back(read_wait(properties, "drom.http.bodyTimeout", out.body_timeout));
   checks.push_back(read_wait(properties, "drom.http.idleTimeout", out.idle_timeout));
   checks.push_back(read_wait(properties, "drom.http.writeTimeout", out.write_timeout));
+  checks.push_back(read_wait(properties, "drom.http.drainTimeout", out.drain_timeout));
+  uint64_t requests = out.requests_max;
+  checks.push_back(read_number(properties, "drom.http.maxRequests", 1, 100'000, requests));
+  checks.push_back(
+      read_number(properties, "drom.http.minRate", 0, uint64_t{1} << 30, out.rate_min));
   for (Result<void>& check : checks)
     if (!check) return std::move(check.error());
   out.port = static_cast<uint16_t>(port);
   out.connections_max = connections;
+  out.requests_max = requests;
   out.head_bytes_max = head_bytes;
   out.certificate_file = setting(properties, "drom.http.certificateFile").value_or("");
   out.key_file = setting(properties, "drom.http.keyFile").value_or("");

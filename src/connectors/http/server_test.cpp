@@ -270,6 +270,109 @@ TEST_F(HttpServerTest, GivesSlowClientsUp) {
   EXPECT_EQ(server->connections(), 0u);
 }
 
+TEST_F(HttpServerTest, GivesALargeBodyTimeOnlyWhileItComes) {
+  ServerSettings settings;
+  settings.rate_min = 100;  // 3000 bytes in 30 s
+  start(settings);
+  const std::string head = "POST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 9001\r\n\r\n";
+  RawClient steady = client();
+  RawClient dripping = client();
+  steady.send(head);
+  dripping.send(head);
+  for (int i = 0; i < 3; ++i) {
+    harness.advance(seconds(29));
+    steady.send(std::string(3000, 'x'));
+    dripping.send("x");
+  }
+  EXPECT_EQ(dripping.reply().status, 408);
+  EXPECT_TRUE(dripping.ended());
+  EXPECT_TRUE(steady.silent());
+  steady.send("x");
+  EXPECT_EQ(steady.reply().status, 200);
+}
+
+TEST_F(HttpServerTest, GivesUpAChunkedBodyThatDrips) {
+  start();
+  RawClient c = client();
+  c.send("POST /a HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n");
+  for (int i = 0; i < 32; ++i) {
+    harness.advance(seconds(1));
+    if (i < 29) c.send("1\r\nx\r\n");
+  }
+  EXPECT_EQ(c.reply().status, 408);
+  EXPECT_TRUE(c.ended());
+}
+
+TEST_F(HttpServerTest, GivesUpAClientThatReadsByDrops) {
+  ServerSettings settings;
+  settings.rate_min = 1024 * 1024;
+  start(settings);
+  sink.hold = true;
+  RawClient c = client();
+  c.send(kGet);
+  sink.answer(std::string(64 * 1024 * 1024, 'x'));
+  for (int i = 0; i < 7; ++i) {
+    harness.advance(seconds(10));
+    c.read_some();  // far less than a megabyte in a second
+  }
+  EXPECT_EQ(server->connections(), 0u);
+}
+
+TEST_F(HttpServerTest, BoundsTheRequestsAtWork) {
+  ServerSettings settings;
+  settings.requests_max = 2;
+  start(settings);
+  sink.hold = true;
+  RawClient one = client();
+  RawClient two = client();
+  RawClient three = client();
+  one.send(kGet);
+  two.send(kGet);
+  const RawReply refused = three.ask(kGet);
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_TRUE(refused.has("Retry-After: 1"));
+  two.reset();  // a client that leaves frees nothing before the route has answered
+  EXPECT_EQ(three.ask(kGet).status, 503);
+  sink.answer("one");
+  EXPECT_EQ(one.reply().body, "one");
+  EXPECT_EQ(server->requests(), 1u);
+  three.send(kGet);
+  sink.answer("two");
+  sink.answer("three");
+  EXPECT_EQ(three.reply().body, "three");
+  EXPECT_EQ(server->requests(), 0u);
+}
+
+TEST_F(HttpServerTest, WaitsForHalfARequestOnlySoLongWhenItStops) {
+  ServerSettings settings;
+  settings.drain_timeout = seconds(3);
+  settings.head_timeout = seconds(60);
+  settings.body_timeout = seconds(60);
+  start(settings);
+  RawClient half_head = client();
+  half_head.send("GET /a HT");
+  RawClient half_body = client();
+  half_body.send("POST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\n1");
+  RawClient in_time = client();
+  in_time.send("POST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\n1");
+  harness.spawn(server->stop());
+  harness.settle();
+  in_time.send("2345");
+  const RawReply reply = in_time.reply();
+  EXPECT_EQ(reply.body, "POST /a 12345");
+  EXPECT_TRUE(reply.has("Connection: close"));
+  EXPECT_TRUE(in_time.ended());
+  EXPECT_TRUE(half_head.silent());
+  harness.advance(seconds(4));
+  EXPECT_EQ(half_head.reply().status, 503);
+  EXPECT_TRUE(half_head.ended());
+  EXPECT_EQ(half_body.reply().status, 503);
+  EXPECT_TRUE(half_body.ended());
+  half_head.close();
+  half_body.close();
+  EXPECT_EQ(server->connections(), 0u);
+}
+
 TEST_F(HttpServerTest, LetsARouteTakeItsTime) {
   start();
   sink.hold = true;
@@ -404,6 +507,9 @@ TEST(HttpServerSettings, ReadOurNamesAndCamels) {
        std::map<std::string, std::string>{{"drom.http.port", "65536"},
                                           {"drom.http.maxConnections", "0"},
                                           {"drom.http.writeTimeout", "soon"},
+                                          {"drom.http.drainTimeout", "0"},
+                                          {"drom.http.maxRequests", "0"},
+                                          {"drom.http.minRate", "fast"},
                                           {"drom.http.keyFile", "key.pem"}}) {
     harness.property_map = {{key, value}};
     const Result<ServerSettings> wrong = read_server_settings(harness);
