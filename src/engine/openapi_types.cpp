@@ -116,7 +116,7 @@ Object security_scheme(const RestModel::Scheme& scheme) {
     out.set("type", "oauth2");
     out.set("flows", std::move(flows));
   }
-  some("description", scheme.description);
+  some("description", options.text("description"));
   return out;
 }
 

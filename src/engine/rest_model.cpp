@@ -30,10 +30,12 @@ class ModelReader {
 
  private:
   Config validate(const ConfigSpec& spec, const StepSpec& node) {
+    const auto declares = [](const std::vector<OptionSpec>& specs, const OptionText& option) {
+      return std::ranges::any_of(specs, [&](const OptionSpec& o) { return o.name == option.name; });
+    };
     std::vector<OptionText> own;
     for (const OptionText& option : node.options)
-      if (std::ranges::none_of(common_options(),
-                               [&](const OptionSpec& o) { return o.name == option.name; }))
+      if (declares(spec.options, option) || !declares(common_options(), option))
         own.push_back(option);
     return Config::validate(spec, own, node.where, properties_, diagnostics_);
   }
@@ -108,7 +110,7 @@ class ModelReader {
       if (definitions.name != "securityDefinitions") continue;
       for (const StepSpec& node : definitions.clauses) {
         const ConfigSpec& spec = clause_of(holder, node.name);
-        RestModel::Scheme scheme{node.name, common(node, "description"), validate(spec, node), {}};
+        RestModel::Scheme scheme{node.name, validate(spec, node), {}};
         if (node.name == "oauth2") scheme.scopes = pairs(spec, node, "scopes");
         model_.schemes.push_back(std::move(scheme));
       }

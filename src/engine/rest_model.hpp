@@ -56,7 +56,6 @@ struct RestModel {
   // Of all services: the name of the clause ("oauth2"), its options and its scopes.
   struct Scheme {
     std::string kind;
-    std::string description;
     Config options;
     Pairs scopes;
   };

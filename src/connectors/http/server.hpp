@@ -12,7 +12,7 @@
 #include "connectors/http/deadline.hpp"
 #include "connectors/http/message_reader.hpp"
 #include "connectors/http/router.hpp"
-#include "connectors/http/tls.hpp"
+#include "connectors/http/server_tls.hpp"
 #include "drom/config/config.hpp"
 #include "drom/rt/clock.hpp"
 #include "drom/rt/log.hpp"
@@ -28,9 +28,8 @@ struct ServerSettings {
   std::string name = "http";             // in the log
   std::string properties = "drom.http";  // their prefix, for hints
   std::string host = "0.0.0.0";
-  uint16_t port = 8080;          // 0: any free one
-  std::string certificate_file;  // both files: TLS
-  std::string key_file;
+  uint16_t port = 8080;  // 0: any free one
+  ServerTlsFiles tls;    // with certificate and key: TLS
   size_t connections_max = 1000;
   size_t requests_max = 10'000;  // that routes work on at once
   size_t head_bytes_max = 16 * 1024;
