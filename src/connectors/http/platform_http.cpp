@@ -220,19 +220,17 @@ ConfigSpec platform_http_spec() {
   spec.title = "Platform HTTP";
   spec.doc =
       "Serves a route over the HTTP server of the engine. Each request is one exchange whose "
-      "message, "
-      "as the route leaves it, is the answer. Headers of the request, {parameters} of the path and "
-      "query parameters become headers; names that start with Camel or with a connector's prefix "
-      "are "
-      "dropped. The status is the header CamelHttpResponseCode, else 200, or 204 without a body. "
-      "Failed exchanges answer 400 (bad data), 422 (refused), 503 with Retry-After (worth another "
-      "try) or 500, with a JSON body that tells nothing but the exchange id. Where the server "
-      "listens "
-      "is set by the properties drom.http.host (0.0.0.0), drom.http.port (8080; 0 is any free "
-      "port), "
-      "drom.http.certificateFile and drom.http.keyFile (TLS); its limits by "
-      "drom.http.maxConnections, "
-      "maxHeaderSize, headerTimeout, bodyTimeout, idleTimeout and writeTimeout.";
+      "message, as the route leaves it, is the answer. Headers of the request, {parameters} of the "
+      "path and query parameters become headers; names that start with Camel or with a "
+      "connector's prefix are dropped. The status is the header CamelHttpResponseCode, else 200, "
+      "or 204 without a body. Failed exchanges answer 400 (bad data), 422 (refused), 503 with "
+      "Retry-After (worth another try) or 500, with a JSON body that tells nothing but the "
+      "exchange id. Where the server listens is set by the properties drom.http.host (0.0.0.0), "
+      "drom.http.port (8080; 0 is any free port), drom.http.certificateFile and drom.http.keyFile "
+      "(TLS), drom.http.clientCaFile and drom.http.clientAuth (none, want, need: certificates of "
+      "clients); its limits by drom.http.maxConnections, maxRequests, maxHeaderSize, "
+      "headerTimeout, bodyTimeout, idleTimeout, writeTimeout, minRate and drainTimeout. Several "
+      "operations of one service are shorter to write with `rest`.";
   spec.syntax = "platform-http:path";
   spec.consumes = true;
   OptionSpec path = option("path", OptionType::text,
@@ -247,9 +245,11 @@ ConfigSpec platform_http_spec() {
       option("consumes", OptionType::text,
              "Media types of a request body; others are answered with 415.", {},
              "application/json"),
-      option("produces", OptionType::text,
-             "Media types of the answer; a request that accepts none of them is answered with 406.",
-             {}, "application/json"),
+      option(
+          "produces", OptionType::text,
+          "Media types of the answer; a request that accepts none of them is answered with 406. Of "
+          "several the one that Accept likes best becomes the Content-Type.",
+          {}, "application/json"),
       option("matchOnUriPrefix", OptionType::boolean, "Serves all paths below this one, too.",
              "false"),
       number("maxBodySize", "The largest request body; larger ones are answered with 413.", "1MB",
