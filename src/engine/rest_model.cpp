@@ -4,6 +4,7 @@
 #include <set>
 
 #include "drom/spi/route_specs.hpp"
+#include "engine/rest_contract.hpp"
 
 namespace drom {
 namespace {
@@ -22,6 +23,7 @@ class ModelReader {
       : properties_(properties), diagnostics_(diagnostics), rest_(rest_spec()) {}
 
   RestModel read(const ContextSpec& spec) {
+    spec_ = &spec;
     read_configuration(spec.rest_configuration);
     for (const StepSpec& rest : spec.rests)
       if (!disabled(rest)) read_service(rest);
@@ -102,6 +104,50 @@ class ModelReader {
       if (std::ranges::find(verbs, verb.name) == verbs.end() || disabled(verb)) continue;
       read_operation(service, security, verb);
     }
+    each(rest_, rest, "openApi",
+         [&](const ConfigSpec&, const StepSpec& node, const Config& options) {
+           if (options.given("specification")) read_contract_of(service, node, options);
+         });
+  }
+
+  // contextPath stands for the path of the document's server.
+  void read_contract_of(const Config& service, const StepSpec& node, const Config& options) {
+    std::optional<RestContract> contract = read_contract(options, diagnostics_);
+    if (!contract) return;
+    const std::string base = model_.context_path.empty() ? contract->base_path : "";
+    RestModel::Contract kept{std::move(contract->rest), std::move(contract->document), "",
+                             node.where};
+    if (options.given("apiContextPath"))
+      kept.path =
+          join_paths(model_.context_path + join_paths(base, ""), options.text("apiContextPath"));
+    std::string missing;
+    for (StepSpec& verb : kept.rest->clauses) {
+      const std::string target(verb.text("id"));
+      if (!serves_direct(target)) {
+        missing += (missing.empty() ? "" : ", ") + target;
+        continue;
+      }
+      for (OptionText& option : verb.options)
+        if (option.name == "path") option.text = join_paths(base, option.text);
+      read_operation(service, {}, verb);
+    }
+    if (!missing.empty() && options.text("missingOperation") == "fail")
+      diagnostics_.error("E0319", options.where("specification"),
+                         "no routes for the operations " + missing,
+                         "write routes from `direct:` and these names, or `missingOperation: "
+                         "ignore`");
+    model_.contracts.push_back(std::move(kept));
+  }
+
+  bool serves_direct(const std::string& name) const {
+    return std::ranges::any_of(spec_->routes, [&](const RouteSpec& route) {
+      const std::string_view uri = route.from.text("uri");
+      if (uri.starts_with("direct:")) return uri.substr(7, uri.find('?') - 7) == name;
+      return uri == "direct" &&
+             std::ranges::any_of(route.from.parameters, [&](const OptionText& parameter) {
+               return parameter.name == "name" && parameter.text == name;
+             });
+    });
   }
 
   void read_schemes(const StepSpec& rest) {
@@ -224,6 +270,7 @@ class ModelReader {
   const PropertySource& properties_;
   Diagnostics& diagnostics_;
   ConfigSpec rest_;
+  const ContextSpec* spec_ = nullptr;
   RestModel model_;
   std::set<std::string> route_ids_;
 };

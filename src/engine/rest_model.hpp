@@ -2,10 +2,12 @@
 // document are made from. Load time.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "drom/base/value.hpp"
 #include "drom/config/config.hpp"
 #include "drom/spi/route_spec.hpp"
 
@@ -60,6 +62,14 @@ struct RestModel {
     Pairs scopes;
   };
   std::vector<Scheme> schemes;
+  // What comes from OpenAPI documents.
+  struct Contract {
+    std::unique_ptr<StepSpec> rest;
+    Value document;
+    std::string path;  // where it is served; "": nowhere
+    Location where;
+  };
+  std::vector<Contract> contracts;
 };
 
 // Refers to `spec`, which must outlive the model. Errors go to `diagnostics`.

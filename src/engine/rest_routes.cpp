@@ -83,12 +83,12 @@ ProcessFunction serve_document(std::string path, const Value& document) {
   };
 }
 
-RouteSpec document_route(const RestModel& model, const Location& where) {
-  RouteSpec out = route_from(model.api_path, "get", where);
-  out.id = model.configuration.text("apiContextRouteId");
+RouteSpec document_route(const RestModel& model, const std::string& path, const Value& document,
+                         const Location& where) {
+  RouteSpec out = route_from(path, "get", where);
   set_parameter(out.from, "matchOnUriPrefix", "true");
   if (model.configuration.flag("enableCORS")) set_cors(out.from, model.cors_headers);
-  out.steps.push_back(call(serve_document(model.api_path, make_openapi(model)), where));
+  out.steps.push_back(call(serve_document(path, document), where));
   return out;
 }
 
@@ -99,10 +99,17 @@ void expand_rests(ContextSpec& spec, const PropertySource& properties, Diagnosti
   const bool wrong_before = diagnostics.has_errors();
   const RestModel model = read_rest_model(spec, properties, diagnostics);
   if (diagnostics.has_errors() && !wrong_before) return;
+  // The model refers to `spec`, but not to its routes.
   for (const RestOperation& operation : model.operations)
     spec.routes.push_back(operation_route(model, operation));
-  if (!model.api_path.empty())
-    spec.routes.push_back(document_route(model, spec.rest_configuration.where));
+  for (const RestModel::Contract& contract : model.contracts)
+    if (!contract.path.empty())
+      spec.routes.push_back(
+          document_route(model, contract.path, contract.document, contract.where));
+  if (model.api_path.empty()) return;
+  spec.routes.push_back(
+      document_route(model, model.api_path, make_openapi(model), spec.rest_configuration.where));
+  spec.routes.back().id = model.configuration.text("apiContextRouteId");
 }
 
 }  // namespace drom

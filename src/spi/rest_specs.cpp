@@ -177,6 +177,21 @@ ConfigSpec verb_spec(const std::string& name) {
   return out;
 }
 
+ConfigSpec contract_spec() {
+  ConfigSpec out = clause(
+      "openApi",
+      "The contract first: serves the operations of an OpenAPI 3 document in JSON, each by the "
+      "route that starts from `direct:` and its operationId.",
+      {required(example(text("specification", "The file, from the folder of the route file."),
+                        "orders-api.json")),
+       one_of("missingOperation",
+              "What an operation without a route is: an error at load time, or not served.", "fail",
+              {"fail", "ignore"}),
+       text("apiContextPath", "Serves the document below this path.")});
+  out.repeat = false;
+  return out;
+}
+
 }  // namespace
 
 const std::vector<std::string>& rest_verbs() {
@@ -195,6 +210,7 @@ ConfigSpec rest_spec() {
       "says what all services share, and where their OpenAPI document is served.";
   out.options = shared_options({text("tag", "The tag of its operations in the OpenAPI document.")});
   for (const std::string& verb : rest_verbs()) out.clauses.push_back(verb_spec(verb));
+  out.clauses.push_back(contract_spec());
   out.clauses.push_back(security_definitions_spec());
   out.clauses.push_back(security_spec("securityRequirements"));
   out.example =

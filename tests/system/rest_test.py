@@ -82,6 +82,23 @@ ROUTES = """
     patch:
       - path: /
         to: direct:plain
+    get:
+      - path: /broken
+        to: direct:broken
+- from:
+    uri: direct:broken
+    steps:
+      - throwException: { exceptionType: java.lang.IllegalStateException, message: "no luck" }
+- rest:
+    path: contract
+    openApi:
+      specification: pets.json
+      missingOperation: ignore
+      apiContextPath: /contract/docs
+- from:
+    uri: direct:listPets
+    steps:
+      - setBody: { simple: '["${header.kind}"]' }
 - from:
     uri: direct:order
     steps:
@@ -99,6 +116,26 @@ ROUTES = """
     steps:
       - setBody: { simple: "${header.CamelHttpMethod} ${header.a} ${header.b} ${body}" }
 """
+PETS = {
+    "openapi": "3.0.1",
+    "info": {"title": "Pets", "version": "1"},
+    "servers": [{"url": "https://example.com/ignored"}],
+    "paths": {
+        "/pets": {
+            "parameters": [{"$ref": "#/components/parameters/kind"}],
+            "get": {
+                "operationId": "listPets",
+                "responses": {"200": {"description": "", "content": {"application/json": {}, "text/csv": {}}}},
+            },
+            "post": {"operationId": "missing", "responses": {}},
+        }
+    },
+    "components": {
+        "parameters": {
+            "kind": {"name": "kind", "in": "query", "required": True, "schema": {"enum": ["cat", "dog"]}}
+        }
+    },
+}
 
 
 class Rest(unittest.TestCase):
@@ -108,6 +145,8 @@ class Rest(unittest.TestCase):
         path = os.path.join(cls.folder.name, "rest.yaml")
         with open(path, "w") as out:
             out.write(ROUTES)
+        with open(os.path.join(cls.folder.name, "pets.json"), "w") as out:
+            json.dump(PETS, out)
         command = [PROGRAM, "run", path, "-D", "drom.http.host=127.0.0.1", "-D", "drom.http.port={{port}}"]
         cls.service = Service(command, cls.folder.name)
 
@@ -173,7 +212,7 @@ class Rest(unittest.TestCase):
         self.assertEqual(document["info"]["contact"], {"email": "orders@example.com"})
         self.assertEqual(document["servers"], [{"url": "/api"}])
         paths = document["paths"]
-        self.assertEqual(sorted(paths), ["/orders", "/orders/{id}", "/plain", "/plain/{a}/x/{b}"])
+        self.assertEqual(sorted(paths), ["/contract/pets", "/orders", "/orders/{id}", "/plain", "/plain/broken", "/plain/{a}/x/{b}"])
         one = paths["/orders/{id}"]["get"]
         self.assertEqual((one["operationId"], one["summary"], one["tags"]), ("getOrder", "One order", ["orders"]))
         self.assertEqual(
@@ -241,6 +280,32 @@ class Rest(unittest.TestCase):
         self.assertTrue(by_name[2].startswith(b'openapi: "3.0.3"\ninfo:\n  title: "Orders"\n'), by_name[2])
         self.assertIn(b'  "/orders/{id}":\n', by_name[2])
         self.assertEqual(self.ask("GET", "/openapi/other")[0], 404)
+
+    def test_a_contract_is_served(self):
+        status, headers, body = self.ask("GET", "/contract/pets?kind=cat")
+        self.assertEqual((status, headers["Content-Type"], body), (200, "application/json", b'["cat"]'))
+        self.assertEqual(self.ask("GET", "/contract/pets?kind=cat", Accept="text/csv")[1]["Content-Type"], "text/csv")
+        self.assertEqual(self.ask("GET", "/contract/pets?kind=cow")[0], 400)
+        self.assertEqual(self.ask("GET", "/contract/pets")[0], 400)
+        self.assertEqual(self.ask("POST", "/contract/pets?kind=cat")[0], 405)
+        self.assertEqual(json.loads(self.ask("GET", "/contract/docs")[2]), PETS)
+
+    def test_failures_tell_no_secrets(self):
+        secrets = ("K1SECRET", "T2SECRET", "C3SECRET")
+        status, _, body = self.ask(
+            "GET",
+            "/plain/broken?x=1&api-key=K1SECRET",
+            Authorization="Bearer T2SECRET",
+            Cookie="session=C3SECRET",
+        )
+        self.assertEqual(status, 422)
+        answer = json.loads(body)["error"]
+        self.assertIn(answer["exchangeId"], self.service.log())
+        self.assertIn("no luck", self.service.log())
+        for secret in secrets:
+            self.assertNotIn(secret, self.service.log())
+            self.assertNotIn(secret, body.decode())
+        self.assertNotIn("no luck", body.decode())
 
     def test_bytes_that_are_no_text_do_no_harm(self):
         for path in ("/api/orders/%ff%fe", "/api/orders/7?parts=%ff", "/api/orders/7?%c3%28=1", "/api/plain/%80/x/%ff"):
