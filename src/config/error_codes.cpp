@@ -78,6 +78,17 @@ constexpr ErrorCode kCodes[] = {
      "There is one error handler for a file, a route or a routeConfiguration."},
     {"E0313", "bean name used twice",
      "Two beans of the same name: routes could not tell which is meant."},
+    {"E0315", "second restConfiguration",
+     "What all `rest` services share is said once, in one of the files."},
+    {"E0316", "operation without target",
+     "Each operation of `rest` needs `to`, the endpoint that answers, or `steps`, not both."},
+    {"E0317", "parameter that is not in the path",
+     "A `param` of type path must be a {name} of the path of its operation."},
+    {"E0318", "unknown key",
+     "`apiProperty` and `corsHeaders` know a few keys; a key of `security` must be defined."},
+    {"E0319", "specification cannot be used",
+     "`openApi` names no readable OpenAPI 3 document in JSON, or one whose operations have no "
+     "route that starts from `direct:` and the operationId."},
     // What the engine finds when it builds the routes.
     {"E0401", "unknown component",
      "The part of the URI before the first `:` names no component of this build."},

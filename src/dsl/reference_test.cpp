@@ -117,8 +117,8 @@ TEST_F(References, HaveExamplesThatAreRight) {
     // Examples of steps and endpoints are steps, the others are items of a file.
     std::string text = example;
     const bool item = example.starts_with("- from:") || example.starts_with("- route:") ||
-                      example.starts_with("- beans:") || example.starts_with("beans:") ||
-                      example.starts_with("- onException:") ||
+                      example.starts_with("- beans:") || example.starts_with("- rest") ||
+                      example.starts_with("beans:") || example.starts_with("- onException:") ||
                       example.starts_with("- errorHandler:") ||
                       example.starts_with("- routeConfiguration:");
     if (!item) {

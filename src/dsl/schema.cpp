@@ -143,6 +143,8 @@ Value items(const Registry& registry, Object& definitions) {
   out.set("routeConfiguration", with_property(schema::node(route_configuration_spec()),
                                               "errorHandler", reference("errorHandler"), false));
   out.set("beans", list_of(bean(registry, definitions)));
+  out.set("rest", schema::node(rest_spec()));
+  out.set("restConfiguration", schema::node(rest_configuration_spec()));
   return single(std::move(out));
 }
 

@@ -76,8 +76,6 @@ constexpr std::string_view kItems[] = {"dataFormats",
                                        "interceptFrom",
                                        "interceptSendToEndpoint",
                                        "onCompletion",
-                                       "rest",
-                                       "restConfiguration",
                                        "routeTemplate",
                                        "sslContextParameters",
                                        "templatedRoute",
@@ -149,15 +147,31 @@ constexpr std::string_view kOptions[] = {"errorHandlerRef",
                                          "redeliveryPolicyRef",
                                          "onRedeliveryRef",
                                          "onExceptionOccurredRef",
-                                         "inheritErrorHandler"};
+                                         "inheritErrorHandler",
+                                         "apiComponent",
+                                         "apiHost",
+                                         "apiVendorExtension",
+                                         "bindingPackageScan",
+                                         "clientResponseValidation",
+                                         "componentProperty",
+                                         "consumerProperty",
+                                         "dataFormatProperty",
+                                         "enableNoContentResponse",
+                                         "endpointProperty",
+                                         "hostNameResolver",
+                                         "inlineRoutes",
+                                         "jsonDataFormat",
+                                         "producerApiDoc",
+                                         "producerComponent",
+                                         "skipBindingOnErrorCode",
+                                         "useXForwardHeaders",
+                                         "xmlDataFormat"};
 
 struct Instead {
   std::string_view name;
   std::string_view hint;
 };
 constexpr Instead kInstead[] = {
-    {"rest", "use a route `from: platform-http:/path`"},
-    {"restConfiguration", "use a route `from: platform-http:/path`"},
     {"routeTemplate", "write the route out, with {{placeholders}} for what varies"},
     {"templatedRoute", "write the route out, with {{placeholders}} for what varies"},
     {"kamelet", "write the steps of the kamelet out"},

@@ -9,7 +9,7 @@ namespace {
 
 std::vector<std::string> item_names() {
   return {"route", "from", "routeConfiguration", "onException", "errorHandler", "deadLetterChannel",
-          "beans"};
+          "beans", "rest", "restConfiguration"};
 }
 
 void unknown_item(const YamlEntry& entry, const std::string& name, YamlContext& context) {
@@ -44,6 +44,10 @@ void read_item(const YamlEntry& entry, bool steps_beside, ContextSpec& out, Yaml
     read_route_configuration(entry, out, context);
   } else if (name == "beans") {
     read_beans(entry, out, context);
+  } else if (name == "rest") {
+    read_rest(entry, out, context);
+  } else if (name == "restConfiguration") {
+    read_rest_configuration(entry, out, context);
   } else {
     unknown_item(entry, name, context);
   }

@@ -277,9 +277,8 @@ TEST_F(YamlReader, ReportsUnknownNames) {
   EXPECT_EQ(step_problems("      - marshal: {csv: {}}\n"),
             "E0303@4:19 the data format 'csv' is known in Camel, not supported yet");
   EXPECT_EQ(problems("- rute: {}\n"), "E0301@1:3 unknown item 'rute' | did you mean 'route'?");
-  EXPECT_EQ(problems("- rest: {}\n"),
-            "E0303@1:3 the item 'rest' is known in Camel, not supported yet | use a route `from: "
-            "platform-http:/path`");
+  EXPECT_EQ(problems("- dataFormats: {}\n"),
+            "E0303@1:3 the item 'dataFormats' is known in Camel, not supported yet");
 }
 
 TEST_F(YamlReader, ReportsWhatStandsInTheWrongPlace) {

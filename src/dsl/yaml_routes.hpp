@@ -1,4 +1,4 @@
-// What stands at the top level of a route file: routes, error handling, routeConfiguration, beans.
+// What stands at the top level of a route file: routes, error handling, routeConfiguration, rest, beans.
 // Each reads one item into the ContextSpec and reports what is wrong with it.
 #pragma once
 
@@ -17,6 +17,8 @@ void read_error_handler(const YamlEntry& entry, StepSpec& out, YamlContext& cont
 // deadLetterChannel, defaultErrorHandler or noErrorHandler alone.
 void read_handler(const YamlEntry& entry, StepSpec& out, YamlContext& context);
 void read_route_configuration(const YamlEntry& entry, ContextSpec& out, YamlContext& context);
+void read_rest(const YamlEntry& entry, ContextSpec& out, YamlContext& context);
+void read_rest_configuration(const YamlEntry& entry, ContextSpec& out, YamlContext& context);
 void read_beans(const YamlEntry& entry, ContextSpec& out, YamlContext& context);
 
 // `steps` beside `from`: the form that Camel gave up.

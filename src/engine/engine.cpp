@@ -10,6 +10,7 @@
 
 #include "drom/rt/manual_clock.hpp"
 #include "engine/builder.hpp"
+#include "engine/rest_routes.hpp"
 #include "observe/spd_log.hpp"
 #include "rt/lane.hpp"
 #include "rt/real_clock.hpp"
@@ -297,11 +298,19 @@ void Engine::add(ContextSpec more) {
   append(spec.beans, more.beans);
   append(spec.on_exceptions, more.on_exceptions);
   if (!more.error_handler.name.empty()) spec.error_handler = std::move(more.error_handler);
+  append(spec.rests, more.rests);
+  if (!more.rest_configuration.name.empty()) {
+    if (!spec.rest_configuration.name.empty())
+      impl_->diagnostics.error("E0315", more.rest_configuration.where, "a second restConfiguration",
+                               "the first is at " + spec.rest_configuration.where.text());
+    spec.rest_configuration = std::move(more.rest_configuration);
+  }
 }
 
 bool Engine::build() {
   DROM_ASSERT(!impl_->built);
   impl_->built = true;
+  expand_rests(impl_->spec, *impl_->properties, impl_->diagnostics);
   impl_->routes = impl_->builder->build(impl_->spec);
   for (BuiltRoute& route : impl_->routes)
     if (route.auto_startup && route.runner) route.runner->counters().state = RouteState::starting;

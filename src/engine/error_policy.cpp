@@ -200,7 +200,9 @@ async<> RoutePolicy::exhausted(Exchange& exchange, const Clause* clause, int64_t
     scope.log.write(level, scope.route,
                     "gave up at " + exchange.error->where + attempts_text(attempts) + " [" +
                         std::string(to_string(exchange.error->kind)) +
-                        "]: " + exchange.error->message());
+                        "]: " + exchange.error->message() + " (exchange " +
+                        std::string(scope.env.instance()) + "-" + std::to_string(exchange.serial) +
+                        ")");
   if (!clause && !dead_letter) {
     exchange.error_exhausted = true;
     co_return;

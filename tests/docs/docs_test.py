@@ -15,7 +15,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = ""
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
-TOP_LEVEL = ("route", "from", "beans", "onException", "errorHandler", "deadLetterChannel", "routeConfiguration")
+TOP_LEVEL = ("route", "from", "beans", "onException", "errorHandler", "deadLetterChannel", "routeConfiguration",
+             "rest", "restConfiguration")
 ORDERS = "CREATE TABLE orders (id INTEGER PRIMARY KEY, customer TEXT NOT NULL)"
 
 

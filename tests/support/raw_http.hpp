@@ -26,6 +26,7 @@ class RawClient {
  public:
   RawClient(Harness& harness, uint16_t port) : harness_(harness), socket_(harness.io()) {
     socket_.connect({boost::asio::ip::address_v4::loopback(), port});
+    socket_.set_option(boost::asio::ip::tcp::no_delay(true));
     socket_.non_blocking(true);
     harness_.settle();
   }
@@ -64,6 +65,11 @@ class RawClient {
     return reply(head_only);
   }
 
+  // Takes what fits into one read, without asking for more.
+  void read_some() {
+    read();
+    harness_.settle();
+  }
   // True when the server ends the connection, and has nothing more to say.
   bool ended() {
     pump([&] { return !read(); });

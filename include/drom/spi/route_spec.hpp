@@ -62,6 +62,8 @@ struct ContextSpec {
   std::vector<BeanSpec> beans;
   std::vector<StepSpec> on_exceptions;
   StepSpec error_handler;  // name empty: Camel's default error handler
+  std::vector<StepSpec> rests;  // their clauses are the verbs; the engine makes routes of them
+  StepSpec rest_configuration;  // name empty: none
 };
 
 }  // namespace drom

@@ -170,6 +170,7 @@ std::string_view reason_phrase(int status) {
     case 502: return "Bad Gateway";
     case 503: return "Service Unavailable";
     case 504: return "Gateway Timeout";
+    case 505: return "HTTP Version Not Supported";
     case 507: return "Insufficient Storage";
     default: return "Unknown";
   }
@@ -201,23 +202,6 @@ bool media_type_matches(std::string_view types, std::string_view content_type) {
   const std::string_view type = without_parameters(content_type);
   while (!types.empty())
     if (type_matches(without_parameters(next_element(types)), type)) return true;
-  return false;
-}
-
-bool accepts(std::string_view accept, std::string_view types) {
-  if (trim(accept).empty() || trim(types).empty()) return true;  // a route may leave its type open
-  while (!accept.empty()) {
-    const std::string_view range = next_element(accept);
-    const size_t q = range.find(";q=0");
-    // q=0, q=0.0, q=0.00 refuse; q=0.1 does not.
-    if (q != std::string_view::npos &&
-        range.find_first_of("123456789", q + 3) == std::string_view::npos)
-      continue;
-    std::string_view rest = types;
-    while (!rest.empty())
-      if (type_matches(without_parameters(range), without_parameters(next_element(rest))))
-        return true;
-  }
   return false;
 }
 

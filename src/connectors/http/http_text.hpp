@@ -48,9 +48,6 @@ std::string encode_path(std::string_view text);
 // parameters, which do not count.
 bool media_type_matches(std::string_view types, std::string_view content_type);
 
-// Whether an Accept header allows at least one of `types`. Empty Accept: anything goes.
-bool accepts(std::string_view accept, std::string_view types);
-
 // Headers of one connection, never of the message (RFC 9110, 7.6.1), and those that the transport
 // writes itself: Host, Content-Length, Date, Expect.
 bool is_transport_header(std::string_view name);

@@ -35,15 +35,6 @@ TEST(HttpText, MatchesMediaTypesWithoutTheirParameters) {
   EXPECT_FALSE(media_type_matches("application/json", ""));
 }
 
-TEST(HttpText, UnderstandsWhatAnAcceptHeaderRefuses) {
-  EXPECT_TRUE(accepts("", "application/json"));
-  EXPECT_TRUE(accepts("text/html", ""));  // a route that does not say what it produces
-  EXPECT_TRUE(accepts("text/html, */*;q=0.1", "application/json"));
-  EXPECT_TRUE(accepts("application/*", "application/json"));
-  EXPECT_FALSE(accepts("text/html", "application/json"));
-  EXPECT_FALSE(accepts("application/json;q=0", "application/json"));
-}
-
 TEST(HttpText, WritesHeadersByTheKindOfTheirValue) {
   EXPECT_EQ(header("X", Value("a b")), "X: a b\r\n");
   EXPECT_EQ(header("X", Value(7)), "X: 7\r\n");

@@ -179,46 +179,6 @@ class Parser : public beast::basic_parser<is_request> {
   Inbox& inbox_;
 };
 
-class RequestParser final : public Parser<true> {
- public:
-  RequestParser(Inbox& inbox, Request& request) : Parser(inbox), own_(inbox), request_(request) {}
-
- private:
-  void on_request_impl(beast::verb, Text method, Text target, int version, ErrorCode& ec) override {
-    ec = {};
-    request_.method = http::parse_method(view(method));
-    request_.target = view(target);
-    request_.old = version < 11;
-  }
-  void on_field_impl(beast::field name, Text spelled, Text value, ErrorCode& ec) override {
-    if (!own_.head_done) {
-      if (name == beast::field::host) {
-        if (hosts_++ > 0) own_.refuse(400, "the Host header is given twice");
-        request_.host = view(value);
-      }
-      if (name == beast::field::content_type && own_.headers.find("Content-Type"))
-        own_.refuse(400, "the Content-Type header is given twice");
-      if (name == beast::field::expect) {
-        request_.expects_continue = iequals(view(value), "100-continue");
-        if (!request_.expects_continue) own_.refuse(417, "only 100-continue can be expected");
-      }
-    }
-    Parser::on_field_impl(name, spelled, value, ec);
-  }
-  void on_header_impl(ErrorCode& ec) override {
-    Parser::on_header_impl(ec);
-    if (hosts_ == 0 && !request_.old) own_.refuse(400, "the Host header is missing");
-    if (request_.old && own_.transfer_coded) own_.refuse(400, "HTTP/1.0 knows no chunks");
-    const std::string& target = request_.target;
-    if (!target.starts_with('/') || target.find('#') != std::string::npos)
-      own_.refuse(400, "the target is no path");
-  }
-
-  Inbox& own_;
-  Request& request_;
-  int hosts_ = 0;
-};
-
 class ResponseParser final : public Parser<false> {
  public:
   ResponseParser(Inbox& inbox, Response& response) : Parser(inbox), response_(response) {}
@@ -234,71 +194,6 @@ class ResponseParser final : public Parser<false> {
 };
 
 }  // namespace
-
-struct RequestReader::Impl {
-  explicit Impl(size_t max) : head_bytes_max(max) { parser.emplace(inbox, request); }
-
-  void finish_head() {
-    const size_t mark = request.target.find('?');
-    const std::string_view target = request.target;
-    request.path = target.substr(0, mark);
-    request.query = mark == std::string::npos ? std::string_view() : target.substr(mark + 1);
-    request.headers = std::move(inbox.headers);
-    request.keep_alive = parser->keep_alive();
-    request.has_body = !parser->is_done();
-    parser->eager(true);
-  }
-
-  size_t head_bytes_max;
-  Inbox inbox;
-  Request request;
-  std::optional<RequestParser> parser;
-};
-
-RequestReader::RequestReader(size_t head_bytes_max)
-    : impl_(std::make_unique<Impl>(head_bytes_max)) {}
-RequestReader::~RequestReader() = default;
-
-size_t RequestReader::consume(std::string_view input) {
-  Impl& impl = *impl_;
-  size_t used = 0;
-  if (!impl.parser->is_header_done()) {
-    // Empty lines before a request are to be ignored (RFC 9112, 2.2).
-    while (input.substr(used).starts_with("\r\n")) used += 2;
-    const auto size = impl.inbox.head_size(input.substr(used), impl.head_bytes_max);
-    if (!size) return used;
-    used += impl.parser->feed(input.substr(used, *size));
-    if (!impl.inbox.refusal && !impl.parser->is_header_done())
-      impl.inbox.refuse(400, "the message is malformed");
-    if (!impl.inbox.refusal) impl.finish_head();
-    return used;
-  }
-  if (!impl.parser->is_done() && !input.empty()) used = impl.parser->feed(input);
-  if (impl.parser->is_done()) impl.request.body = std::move(impl.inbox.body);
-  return used;
-}
-
-ReadState RequestReader::state() const {
-  if (impl_->inbox.refusal) return ReadState::refused;
-  if (!impl_->parser->is_header_done()) return ReadState::head;
-  return impl_->parser->is_done() ? ReadState::complete : ReadState::body;
-}
-
-const Refusal& RequestReader::refusal() const { return *impl_->inbox.refusal; }
-
-Request& RequestReader::request() { return impl_->request; }
-
-bool RequestReader::body_max(uint64_t bytes) {
-  impl_->inbox.body_max = bytes;
-  const auto length = impl_->parser->content_length();
-  return !length || *length <= bytes;
-}
-
-void RequestReader::reset() {
-  impl_->inbox = Inbox();
-  impl_->request = Request();
-  impl_->parser.emplace(impl_->inbox, impl_->request);
-}
 
 struct ResponseReader::Impl {
   Impl(size_t max, uint64_t body_max, bool head_only) : head_bytes_max(max) {

@@ -1,7 +1,7 @@
-// Reads one HTTP/1 message after another from bytes, without any I/O. Beast's parser does the
-// grammar; what it lets pass and we refuse is here: both lengths at once, unknown transfer
-// encodings, folded lines, repeated Host, too many headers, and a body over the limit. RFC 9112.
-// Shard thread.
+// Reads one HTTP/1 message after another from bytes, without any I/O. Requests by our own grammar
+// (request_head, chunk_reader); responses by Beast's, without what it lets pass and we refuse: both
+// lengths at once, unknown transfer encodings, folded lines, too many headers, and a body over the
+// limit. RFC 9112. Shard thread.
 #pragma once
 
 #include <cstdint>

@@ -113,10 +113,10 @@ TEST(RequestReader, RefusesWhatParsersDisagreeAbout) {
   EXPECT_EQ(refusal_of("GET / HTTP/1.1\r\nHost: h\r\nX: a\0b\r\n\r\n"s), 400);
   EXPECT_EQ(refusal_of("GET / HTTP/1.1\r\n\r\n"), 400);
   EXPECT_EQ(refusal_of("GET / HTTP/1.1\r\nHost: h\r\nHost: i\r\n\r\n"), 400);
-  EXPECT_EQ(refusal_of("GET http://h/ HTTP/1.1\r\nHost: h\r\n\r\n"), 400);
+  EXPECT_EQ(refusal_of("GET http://i/ HTTP/1.1\r\nHost: h\r\n\r\n"), 400);
   EXPECT_EQ(refusal_of("GET /a#b HTTP/1.1\r\nHost: h\r\n\r\n"), 400);
   EXPECT_EQ(refusal_of("GET /\r\n\r\n"), 400);
-  EXPECT_EQ(refusal_of("GET / HTTP/3.0\r\nHost: h\r\n\r\n"), 400);
+  EXPECT_EQ(refusal_of("GET / HTTP/3.0\r\nHost: h\r\n\r\n"), 505);
   EXPECT_EQ(refusal_of("\x16\x03\x01\x02 hello\r\n\r\n"), 400);
   EXPECT_EQ(
       refusal_of("POST / HTTP/1.1\r\nHost: h\r\nContent-Type: a/b\r\nContent-Type: c/d\r\n\r\n"),

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "connectors/http/exchange_mapping.hpp"
+#include "connectors/http/negotiation.hpp"
 #include "connectors/http/server.hpp"
 #include "drom/spi/build_context.hpp"
 
@@ -81,6 +82,7 @@ class PlatformHttpConsumer final : public Consumer, private RequestSink {
   struct Pending {
     std::shared_ptr<Responder> responder;
     RequestMarks marks;
+    std::string_view produces;  // what the client likes best of what the route produces
   };
 
   void accept(std::shared_ptr<Responder> responder, Request& request,
@@ -90,6 +92,8 @@ class PlatformHttpConsumer final : public Consumer, private RequestSink {
       return send(*responder);
     }
     Exchange exchange(Message(), ExchangePattern::in_out);
+    const std::string_view produces =
+        negotiate(request.headers.text("Accept"), route_->produces).value_or(std::string_view());
     if (!fill_message(exchange.message, request, parameters, server_->tls() ? "https" : "http")) {
       const Error error(ErrorKind::data,
                         "the query has a bad escape, a line break, or too many parameters");
@@ -104,6 +108,7 @@ class PlatformHttpConsumer final : public Consumer, private RequestSink {
     free_.pop_back();
     pending_[place].responder = std::move(responder);
     pending_[place].marks.note(exchange.message.headers);
+    pending_[place].produces = produces;
     exchange.delivery = place;
     if (taken_ == queue_.size()) arrived_->ring();  // once per batch
     queue_.push_back(std::move(exchange));
@@ -124,6 +129,7 @@ class PlatformHttpConsumer final : public Consumer, private RequestSink {
     if (!responder) return;
     switch (receipt.outcome) {
       case Outcome::done:
+        options_.answer.produces = pending.produces;
         write_answer(answer_, std::move(exchange.message), pending.marks, options_.answer, log_);
         break;
       case Outcome::failed:
@@ -177,7 +183,6 @@ class PlatformHttpEndpoint final : public Endpoint {
     auto route = std::make_shared<Route>(route_);
     Result<void> added = (*server)->add(route);
     if (!added) return std::move(added.error());
-    options_.answer.produces = route_.produces;
     std::unique_ptr<Consumer> consumer = std::make_unique<PlatformHttpConsumer>(
         (*server)->shared_from_this(), std::move(route), options_, context_.clock(), context_.log(),
         context_.env());
@@ -215,19 +220,17 @@ ConfigSpec platform_http_spec() {
   spec.title = "Platform HTTP";
   spec.doc =
       "Serves a route over the HTTP server of the engine. Each request is one exchange whose "
-      "message, "
-      "as the route leaves it, is the answer. Headers of the request, {parameters} of the path and "
-      "query parameters become headers; names that start with Camel or with a connector's prefix "
-      "are "
-      "dropped. The status is the header CamelHttpResponseCode, else 200, or 204 without a body. "
-      "Failed exchanges answer 400 (bad data), 422 (refused), 503 with Retry-After (worth another "
-      "try) or 500, with a JSON body that tells nothing but the exchange id. Where the server "
-      "listens "
-      "is set by the properties drom.http.host (0.0.0.0), drom.http.port (8080; 0 is any free "
-      "port), "
-      "drom.http.certificateFile and drom.http.keyFile (TLS); its limits by "
-      "drom.http.maxConnections, "
-      "maxHeaderSize, headerTimeout, bodyTimeout, idleTimeout and writeTimeout.";
+      "message, as the route leaves it, is the answer. Headers of the request, {parameters} of the "
+      "path and query parameters become headers; names that start with Camel or with a "
+      "connector's prefix are dropped. The status is the header CamelHttpResponseCode, else 200, "
+      "or 204 without a body. Failed exchanges answer 400 (bad data), 422 (refused), 503 with "
+      "Retry-After (worth another try) or 500, with a JSON body that tells nothing but the "
+      "exchange id. Where the server listens is set by the properties drom.http.host (0.0.0.0), "
+      "drom.http.port (8080; 0 is any free port), drom.http.certificateFile and drom.http.keyFile "
+      "(TLS), drom.http.clientCaFile and drom.http.clientAuth (none, want, need: certificates of "
+      "clients); its limits by drom.http.maxConnections, maxRequests, maxHeaderSize, "
+      "headerTimeout, bodyTimeout, idleTimeout, writeTimeout, minRate and drainTimeout. Several "
+      "operations of one service are shorter to write with `rest`.";
   spec.syntax = "platform-http:path";
   spec.consumes = true;
   OptionSpec path = option("path", OptionType::text,
@@ -242,9 +245,11 @@ ConfigSpec platform_http_spec() {
       option("consumes", OptionType::text,
              "Media types of a request body; others are answered with 415.", {},
              "application/json"),
-      option("produces", OptionType::text,
-             "Media types of the answer; a request that accepts none of them is answered with 406.",
-             {}, "application/json"),
+      option(
+          "produces", OptionType::text,
+          "Media types of the answer; a request that accepts none of them is answered with 406. Of "
+          "several the one that Accept likes best becomes the Content-Type.",
+          {}, "application/json"),
       option("matchOnUriPrefix", OptionType::boolean, "Serves all paths below this one, too.",
              "false"),
       number("maxBodySize", "The largest request body; larger ones are answered with 413.", "1MB",

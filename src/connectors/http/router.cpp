@@ -101,9 +101,11 @@ bool Router::look(const Node& node, size_t depth, Walk& walk) {
   return take(node, true, walk);
 }
 
-// True when an entry of this node serves the method; else notes what the path would allow.
+// True when an entry of this node serves the method; else notes what the path would allow. GET
+// brings HEAD along, unless an entry has it as its own.
 bool Router::take(const Node& node, bool below, Walk& walk) {
   Match& match = walk.match;
+  const Entry* found = nullptr;
   for (const Entry& entry : node.entries) {
     if (entry.prefix != below) continue;
     MethodSet methods = entry.methods;
@@ -111,13 +113,14 @@ bool Router::take(const Node& node, bool below, Walk& walk) {
     match.allowed.add(methods);
     match.route = entry.route;
     match.answer = Answer::method_not_allowed;
-    if (!methods.has(walk.method)) continue;
-    match.answer = Answer::found;
-    for (size_t i = 0; i < entry.names.size(); ++i)
-      match.parameters.emplace_back(entry.names[i], walk.segments[walk.taken[i]]);
-    return true;
+    if (methods.has(walk.method) && (!found || entry.methods.has(walk.method))) found = &entry;
   }
-  return false;
+  if (!found) return false;
+  match.answer = Answer::found;
+  match.route = found->route;
+  for (size_t i = 0; i < found->names.size(); ++i)
+    match.parameters.emplace_back(found->names[i], walk.segments[walk.taken[i]]);
+  return true;
 }
 
 }  // namespace drom::http

@@ -61,6 +61,38 @@ TEST_F(RouterTest, ChoosesByMethodAndNamesTheOthers) {
   EXPECT_EQ(found("/orders", Method::del), "405 GET, HEAD, POST");
 }
 
+TEST_F(RouterTest, LetsARouteHaveHeadForItself) {
+  ASSERT_TRUE(add("/orders/{id}", only(Method::get)));
+  ASSERT_TRUE(add("/orders/{key}", only(Method::head)));
+  EXPECT_EQ(found("/orders/1", Method::head), "/orders/{key} key=1");
+  EXPECT_EQ(found("/orders/1", Method::get), "/orders/{id} id=1");
+}
+
+TEST_F(RouterTest, PrefersWhatSaysMore) {
+  ASSERT_TRUE(add("/", only(Method::get), true));
+  ASSERT_TRUE(add("/a", only(Method::get), true));
+  ASSERT_TRUE(add("/a/{x}", only(Method::get)));
+  ASSERT_TRUE(add("/a/{x}", only(Method::get), true));
+  ASSERT_TRUE(add("/a/b/{y}", only(Method::get)));
+  ASSERT_TRUE(add("/{z}/b/c", only(Method::get)));
+  ASSERT_TRUE(add("/a/only", only(Method::post)));
+  for (const auto& [path, route] : std::map<std::string, std::string>{
+           {"/", "/"},
+           {"/x", "/"},
+           {"/a", "/a"},
+           {"/a/b", "/a/{x} x=b"},
+           {"/a/b/c", "/a/b/{y} y=c"},
+           {"/a/b/c/d", "/a/{x} x=b"},
+           {"/x/b/c", "/{z}/b/c z=x"},
+           {"/x/b/d", "/"},
+           {"/a/only", "/a/{x} x=only"},  // the literal has another method
+           {"/a%2Fb", "/"},               // one segment
+           {"/A", "/"},                   // paths know capitals
+       })
+    EXPECT_EQ(found(path), route) << path;
+  EXPECT_EQ(found("/a/only", Method::del), "405 GET, HEAD, POST");
+}
+
 TEST_F(RouterTest, NamesParametersPerRoute) {
   ASSERT_TRUE(add("/x/{a}/{b}", only(Method::get)));
   ASSERT_TRUE(add("/x/{c}/{d}", only(Method::put)));

@@ -62,8 +62,8 @@ void HttpServer::remove(const Route* route) { router_.remove(route); }
 
 async<Result<void>> HttpServer::start() {
   if (acceptor_.is_open()) co_return Result<void>();
-  if (!settings_.certificate_file.empty()) {
-    Result<TlsContext> tls = make_server_tls(settings_.certificate_file, settings_.key_file);
+  if (!settings_.tls.certificate.empty()) {
+    Result<TlsContext> tls = make_server_context(settings_.tls, log_);
     if (!tls) co_return std::move(tls.error());
     tls_ = *tls;
   }

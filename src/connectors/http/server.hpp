@@ -12,7 +12,7 @@
 #include "connectors/http/deadline.hpp"
 #include "connectors/http/message_reader.hpp"
 #include "connectors/http/router.hpp"
-#include "connectors/http/tls.hpp"
+#include "connectors/http/server_tls.hpp"
 #include "drom/config/config.hpp"
 #include "drom/rt/clock.hpp"
 #include "drom/rt/log.hpp"
@@ -28,15 +28,17 @@ struct ServerSettings {
   std::string name = "http";             // in the log
   std::string properties = "drom.http";  // their prefix, for hints
   std::string host = "0.0.0.0";
-  uint16_t port = 8080;          // 0: any free one
-  std::string certificate_file;  // both files: TLS
-  std::string key_file;
+  uint16_t port = 8080;  // 0: any free one
+  ServerTlsFiles tls;    // with certificate and key: TLS
   size_t connections_max = 1000;
+  size_t requests_max = 10'000;  // that routes work on at once
   size_t head_bytes_max = 16 * 1024;
   milliseconds head_timeout = std::chrono::seconds(10);
   milliseconds body_timeout = std::chrono::seconds(30);
   milliseconds idle_timeout = std::chrono::seconds(60);
   milliseconds write_timeout = std::chrono::seconds(30);
+  milliseconds drain_timeout = std::chrono::seconds(10);
+  uint64_t rate_min = 4096;  // bytes per second of a body or an answer longer than its timeout
 };
 Result<ServerSettings> read_server_settings(const PropertySource& properties);
 // Of the server for operators; null: there shall be none. On loopback unless told otherwise.
@@ -119,6 +121,14 @@ class HttpServer : public std::enable_shared_from_this<HttpServer> {
   void joined(Session& session);
   void left(Session& session);
   void closed() { --open_; }
+  // False: too many at once.
+  bool request_begins() {
+    if (requests_ >= settings_.requests_max) return false;
+    ++requests_;
+    return true;
+  }
+  void request_ended() { --requests_; }
+  size_t requests() const { return requests_; }
   void write_started() { ++writing_; }
   void write_ended() { --writing_; }
 
@@ -138,6 +148,7 @@ class HttpServer : public std::enable_shared_from_this<HttpServer> {
   std::vector<Session*> sessions_;
   size_t open_ = 0;  // of them not yet closed
   size_t writing_ = 0;
+  size_t requests_ = 0;
   uint16_t port_ = 0;
   bool draining_ = false;
   std::string date_;

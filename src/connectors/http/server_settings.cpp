@@ -51,11 +51,35 @@ Result<void> read_flag(const PropertySource& properties, std::string_view key,
   return {};
 }
 
+Result<void> read_tls(const PropertySource& properties, ServerTlsFiles& out) {
+  out.certificate = setting(properties, "drom.http.certificateFile").value_or("");
+  out.key = setting(properties, "drom.http.keyFile").value_or("");
+  out.client_ca = setting(properties, "drom.http.clientCaFile").value_or("");
+  if (out.certificate.empty() != out.key.empty())
+    return Error(ErrorKind::config,
+                 "TLS needs both drom.http.certificateFile and drom.http.keyFile");
+  const bool given = !out.client_ca.empty();
+  const std::string auth =
+      setting(properties, "drom.http.clientAuth").value_or(given ? "need" : "none");
+  if (auth != "none" && auth != "want" && auth != "need")
+    return wrong("drom.http.clientAuth", auth, "write none, want or need");
+  out.client_auth = auth == "need"   ? ClientAuth::need
+                    : auth == "want" ? ClientAuth::want
+                                     : ClientAuth::none;
+  if (out.client_auth != ClientAuth::none && !given)
+    return Error(ErrorKind::config, "drom.http.clientAuth needs drom.http.clientCaFile",
+                 "name the file with the certificates that sign those of the clients");
+  if (given && out.certificate.empty())
+    return Error(ErrorKind::config, "drom.http.clientCaFile needs drom.http.certificateFile",
+                 "clients can show certificates over TLS only");
+  return {};
+}
+
 }  // namespace
 
-// drom.http.host, .port, .certificateFile, .keyFile, .maxConnections, .maxHeaderSize,
-// .headerTimeout, .bodyTimeout, .idleTimeout, .writeTimeout; host and port also by the names of
-// Camel's runtimes.
+// drom.http.host, .port, .certificateFile, .keyFile, .clientCaFile, .clientAuth, .maxConnections,
+// .maxHeaderSize, .maxRequests, .headerTimeout, .bodyTimeout, .idleTimeout, .writeTimeout,
+// .drainTimeout, .minRate; host and port also by the names of Camel's runtimes.
 Result<ServerSettings> read_server_settings(const PropertySource& properties) {
   ServerSettings out;
   for (const char* key : {"quarkus.http.host", "camel.server.host", "drom.http.host"})
@@ -73,16 +97,19 @@ Result<ServerSettings> read_server_settings(const PropertySource& properties) {
   checks.push_back(read_wait(properties, "drom.http.bodyTimeout", out.body_timeout));
   checks.push_back(read_wait(properties, "drom.http.idleTimeout", out.idle_timeout));
   checks.push_back(read_wait(properties, "drom.http.writeTimeout", out.write_timeout));
+  checks.push_back(read_wait(properties, "drom.http.drainTimeout", out.drain_timeout));
+  uint64_t requests = out.requests_max;
+  checks.push_back(read_number(properties, "drom.http.maxRequests", 1, 100'000, requests));
+  checks.push_back(
+      read_number(properties, "drom.http.minRate", 0, uint64_t{1} << 30, out.rate_min));
   for (Result<void>& check : checks)
     if (!check) return std::move(check.error());
   out.port = static_cast<uint16_t>(port);
   out.connections_max = connections;
+  out.requests_max = requests;
   out.head_bytes_max = head_bytes;
-  out.certificate_file = setting(properties, "drom.http.certificateFile").value_or("");
-  out.key_file = setting(properties, "drom.http.keyFile").value_or("");
-  if (out.certificate_file.empty() != out.key_file.empty())
-    return Error(ErrorKind::config,
-                 "TLS needs both drom.http.certificateFile and drom.http.keyFile");
+  Result<void> tls = read_tls(properties, out.tls);
+  if (!tls) return std::move(tls.error());
   return out;
 }
 

@@ -1,70 +1,7 @@
-#include "connectors/http/server.hpp"
-
-#include <gtest/gtest.h>
-
-#include "support/raw_http.hpp"
+#include "connectors/http/server_test_support.hpp"
 
 namespace drom::http {
 namespace {
-
-using drom::testing::Harness;
-using drom::testing::RawClient;
-using drom::testing::RawReply;
-using std::chrono::seconds;
-
-// Answers at once, or keeps requests until the test answers.
-class TestSink final : public RequestSink {
- public:
-  void accept(std::shared_ptr<Responder> responder, Request& request,
-              Router::Parameters&) override {
-    seen.push_back(std::string(to_string(request.method)) + " " + request.target + " " +
-                   request.body);
-    waiting.push_back(std::move(responder));
-    if (!hold) answer(seen.back());
-  }
-  void answer(std::string body) {
-    const std::shared_ptr<Responder> responder = std::move(waiting.front());
-    waiting.erase(waiting.begin());
-    Reply reply;
-    reply.body = body.empty() ? Value() : Value(std::move(body));
-    responder->reply(std::move(reply));
-  }
-  bool hold = false;
-  std::vector<std::string> seen;
-  std::vector<std::shared_ptr<Responder>> waiting;
-};
-
-class HttpServerTest : public ::testing::Test {
- protected:
-  ~HttpServerTest() override {
-    if (!server) return;
-    sink.waiting.clear();
-    harness.run(server->stop());
-  }
-  void start(ServerSettings settings = {}) {
-    settings.host = "127.0.0.1";
-    settings.port = 0;
-    server = std::make_shared<HttpServer>(harness.io(), harness.clock(), harness.log(), settings);
-    route = std::make_shared<Route>();
-    route->sink = &sink;
-    route->path = "/a";
-    route->prefix = true;
-    route->methods.add(Method::get);
-    route->methods.add(Method::post);
-    ASSERT_TRUE(server->add(route));
-    const Result<void> started = harness.run(server->start());
-    ASSERT_TRUE(started) << started.error().message();
-  }
-  RawClient client() { return RawClient(harness, server->port()); }
-  int status(std::string_view text) { return client().ask(text).status; }
-
-  Harness harness;
-  TestSink sink;
-  std::shared_ptr<HttpServer> server;
-  std::shared_ptr<Route> route;
-};
-
-const char kGet[] = "GET /a HTTP/1.1\r\nHost: h\r\n\r\n";
 
 TEST_F(HttpServerTest, AnswersOneRequestAfterAnotherOnAConnection) {
   start();
@@ -221,17 +158,6 @@ TEST_F(HttpServerTest, RefusesSmugglingAndClosesTheConnection) {
   EXPECT_TRUE(sink.seen.empty());
 }
 
-TEST_F(HttpServerTest, BoundsTheHead) {
-  ServerSettings settings;
-  settings.head_bytes_max = 1024;
-  start(settings);
-  EXPECT_EQ(status("GET /a HTTP/1.1\r\nHost: h\r\nX: " + std::string(5000, 'y')), 431);
-  EXPECT_EQ(status("GET /" + std::string(5000, 'y')), 414);
-  EXPECT_EQ(status("POST /a HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n1;" +
-                   std::string(5000, 'y')),
-            400);
-}
-
 TEST_F(HttpServerTest, SaysContinueOnlyWhenTheBodyIsWelcome) {
   start();
   route->body_bytes_max = 10;
@@ -242,54 +168,6 @@ TEST_F(HttpServerTest, SaysContinueOnlyWhenTheBodyIsWelcome) {
   EXPECT_EQ(c.ask("ok").body, "POST /a ok");
   EXPECT_EQ(c.ask(head + "11\r\n\r\n").status, 413);
   EXPECT_EQ(client().ask(head + "2\r\n\r\nok").status, 200);  // did not wait to be told
-}
-
-TEST_F(HttpServerTest, GivesSlowClientsUp) {
-  start();
-  RawClient silent = client();
-  RawClient slow_head = client();
-  slow_head.send("GET /a HT");
-  RawClient slow_body = client();
-  slow_body.send("POST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\n1");
-  RawClient idle = client();
-  EXPECT_EQ(idle.ask(kGet).status, 200);
-  harness.advance(seconds(9));
-  slow_head.send("T");  // single bytes buy no time
-  EXPECT_TRUE(silent.silent());
-  harness.advance(seconds(2));
-  EXPECT_TRUE(silent.ended());
-  EXPECT_EQ(slow_head.reply().status, 408);
-  EXPECT_TRUE(slow_head.ended());
-  EXPECT_TRUE(slow_body.silent());
-  harness.advance(seconds(20));
-  EXPECT_EQ(slow_body.reply().status, 408);
-  EXPECT_TRUE(slow_body.ended());
-  EXPECT_TRUE(idle.silent());
-  harness.advance(seconds(30));
-  EXPECT_TRUE(idle.ended());
-  EXPECT_EQ(server->connections(), 0u);
-}
-
-TEST_F(HttpServerTest, LetsARouteTakeItsTime) {
-  start();
-  sink.hold = true;
-  RawClient c = client();
-  c.send(kGet);
-  harness.advance(std::chrono::hours(1));
-  sink.answer("late");
-  EXPECT_EQ(c.reply().body, "late");
-}
-
-TEST_F(HttpServerTest, GivesUpAClientThatDoesNotRead) {
-  start();
-  sink.hold = true;
-  RawClient c = client();
-  c.send(kGet);
-  sink.answer(std::string(64 * 1024 * 1024, 'x'));
-  harness.advance(seconds(29));
-  EXPECT_EQ(server->connections(), 1u);
-  harness.advance(seconds(2));
-  EXPECT_EQ(server->connections(), 0u);
 }
 
 TEST_F(HttpServerTest, WritesLargeAnswersPieceByPiece) {
@@ -331,41 +209,6 @@ TEST_F(HttpServerTest, AnswersAClientThatHasEndedItsSide) {
   EXPECT_TRUE(c.ended());
 }
 
-TEST_F(HttpServerTest, BoundsTheNumberOfConnections) {
-  ServerSettings settings;
-  settings.connections_max = 2;
-  start(settings);
-  RawClient one = client();
-  RawClient two = client();
-  RawClient three = client();
-  three.send(kGet);
-  EXPECT_EQ(server->connections(), 2u);
-  EXPECT_TRUE(three.silent());
-  one.close();
-  EXPECT_EQ(three.reply().status, 200);
-}
-
-TEST_F(HttpServerTest, StopsWithoutCuttingAnswersOff) {
-  start();
-  sink.hold = true;
-  RawClient idle = client();
-  RawClient working = client();
-  working.send(kGet);
-  harness.run(server->stop());
-  EXPECT_TRUE(idle.ended());
-  boost::asio::ip::tcp::socket late(harness.io());
-  boost::system::error_code refused;
-  late.connect({boost::asio::ip::address_v4::loopback(), server->port()}, refused);
-  EXPECT_TRUE(refused);
-  sink.answer("done");
-  const RawReply reply = working.reply();
-  EXPECT_EQ(reply.body, "done");
-  EXPECT_TRUE(reply.has("Connection: close"));
-  EXPECT_TRUE(working.ended());
-  harness.run(server->flush());
-  EXPECT_EQ(server->connections(), 0u);
-}
-
 TEST_F(HttpServerTest, AnswersForAStoppedRoute) {
   start();
   route->sink = nullptr;
@@ -404,6 +247,11 @@ TEST(HttpServerSettings, ReadOurNamesAndCamels) {
        std::map<std::string, std::string>{{"drom.http.port", "65536"},
                                           {"drom.http.maxConnections", "0"},
                                           {"drom.http.writeTimeout", "soon"},
+                                          {"drom.http.drainTimeout", "0"},
+                                          {"drom.http.maxRequests", "0"},
+                                          {"drom.http.minRate", "fast"},
+                                          {"drom.http.clientAuth", "need"},
+                                          {"drom.http.clientCaFile", "ca.pem"},
                                           {"drom.http.keyFile", "key.pem"}}) {
     harness.property_map = {{key, value}};
     const Result<ServerSettings> wrong = read_server_settings(harness);

@@ -4,6 +4,9 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/ssl/stream.hpp>
 
+#include "connectors/http/negotiation.hpp"
+#include "drom/base/assert.hpp"
+
 namespace drom::http {
 namespace {
 
@@ -42,7 +45,8 @@ class SessionOf final : public Session, public std::enable_shared_from_this<Sess
     tls_ = tls;
   }
   ~SessionOf() override {
-    if (state_ != State::closed) server_->closed();  // its sink has dropped it without a reply
+    if (state_ == State::working) server_->request_ended();  // its sink dropped it, no reply
+    if (state_ != State::closed) server_->closed();
     server_->left(*this);
   }
 
@@ -63,11 +67,13 @@ class SessionOf final : public Session, public std::enable_shared_from_this<Sess
   }
 
   void drain() override {
-    if (state_ == State::handshake || (state_ == State::head && begin_ == end_)) close();
+    if (state_ == State::handshake || (state_ == State::head && begin_ == end_)) return close();
+    if (state_ == State::head || state_ == State::body) read_within(milliseconds::max());
   }
 
   void reply(Reply reply) override {
     if (state_ != State::working) return;
+    server_->request_ended();
     const bool keep = reader_.request().keep_alive && !server_->draining();
     respond(reply.status, reply.lines, std::move(reply.body), keep);
     advance();
@@ -104,6 +110,22 @@ class SessionOf final : public Session, public std::enable_shared_from_this<Sess
       return stream_;
   }
 
+  // A server that stops waits no longer than its drain time for the rest of a request.
+  void read_within(milliseconds limit) {
+    if (server_->draining()) limit = std::min(limit, server_->settings().drain_timeout);
+    deadline_.in(limit);
+  }
+
+  // Large bodies may take longer than one timeout as long as they keep coming. True when as much
+  // has passed as the least rate lets through in one timeout: there may be another one.
+  bool earned(size_t bytes, milliseconds timeout) {
+    moved_ += bytes;
+    const uint64_t rate = server_->settings().rate_min;
+    if (rate == 0 || moved_ * 1000 < rate * static_cast<uint64_t>(timeout.count())) return false;
+    moved_ = 0;
+    return true;
+  }
+
   std::string_view unread() const { return {input_.get() + begin_, end_ - begin_}; }
 
   // Works off what has been read, until it needs more input, a reply, or an end.
@@ -124,23 +146,30 @@ class SessionOf final : public Session, public std::enable_shared_from_this<Sess
       } else if (state_ == State::head) {
         head_complete();
       } else if (read == ReadState::complete) {
-        state_ = State::working;
-        deadline_.off();
-        route_->sink->accept(this->shared_from_this(), reader_.request(), parameters_);
+        hand_over();
       }
     }
     advancing_ = false;
   }
 
+  void hand_over() {
+    if (!route_->sink || !server_->request_begins())
+      return refuse(503, route_->sink ? "too many requests at once" : "the route is stopping",
+                    "Retry-After: 1\r\n");
+    state_ = State::working;
+    deadline_.off();
+    route_->sink->accept(this->shared_from_this(), reader_.request(), parameters_);
+  }
+
   void read_more() {
     if (state_ == State::head && !started_ && begin_ != end_) {
       started_ = true;  // once per request: single bytes do not buy time
-      deadline_.in(server_->settings().head_timeout);
+      read_within(server_->settings().head_timeout);
     }
     if (begin_ == end_) {
       begin_ = end_ = 0;
     } else if (end_ == capacity_) {
-      if (begin_ == 0) return refuse(400, "a chunk header is too long");
+      DROM_ASSERT(begin_ > 0);  // the reader refuses a head that long, and takes all of a body
       std::copy(input_.get() + begin_, input_.get() + end_, input_.get());
       end_ -= begin_;
       begin_ = 0;
@@ -172,6 +201,8 @@ class SessionOf final : public Session, public std::enable_shared_from_this<Sess
       return;
     }
     end_ += n;
+    if (state_ == State::body && earned(n, server_->settings().body_timeout))
+      read_within(server_->settings().body_timeout);
     advance();
   }
 
@@ -179,6 +210,10 @@ class SessionOf final : public Session, public std::enable_shared_from_this<Sess
   void head_complete() {
     Request& request = reader_.request();
     if (request.method == Method::unknown) return refuse(501, "the method is not supported");
+    if (request.target == "*") {
+      const std::string allow = "Allow: " + MethodSet::all().text() + "\r\n";
+      return respond(204, allow, Value(), may_keep());
+    }
     Router::Match match = server_->router().find(request.path, request.method);
     route_ = std::move(match.route);
     parameters_ = std::move(match.parameters);
@@ -195,15 +230,16 @@ class SessionOf final : public Session, public std::enable_shared_from_this<Sess
       return refuse(405, "the method is not allowed here", allow);
     }
     if (!route_->sink) return refuse(503, "the route is stopping", "Retry-After: 1\r\n");
-    if (!accepts(request.headers.text("Accept"), route_->produces))
+    if (!negotiate(request.headers.text("Accept"), route_->produces))
       return refuse(406, "the route cannot answer in an accepted media type");
     if (request.has_body) {
       if (!route_->consumes.empty() &&
           !media_type_matches(route_->consumes, request.headers.text("Content-Type")))
         return refuse(415, "the route does not take this media type");
       if (!reader_.body_max(route_->body_bytes_max)) return refuse(413, "the body is too large");
-      deadline_.in(server_->settings().body_timeout);
+      read_within(server_->settings().body_timeout);
     }
+    moved_ = 0;
     state_ = State::body;
     if (request.expects_continue && request.has_body && begin_ == end_) {
       out_ = "HTTP/1.1 100 Continue\r\n\r\n";
@@ -290,6 +326,8 @@ class SessionOf final : public Session, public std::enable_shared_from_this<Sess
       if (sent_ == size()) return written();
     }
     server_->write_started();
+    deadline_.in(server_->settings().write_timeout);
+    moved_ = 0;
     write_more();
   }
 
@@ -306,7 +344,6 @@ class SessionOf final : public Session, public std::enable_shared_from_this<Sess
   }
 
   void write_more() {
-    deadline_.in(server_->settings().write_timeout);
     stream_.async_write_some(rest(),
                              [self = this->shared_from_this()](const ErrorCode& ec, size_t n) {
                                self->on_written(ec, n);
@@ -315,7 +352,11 @@ class SessionOf final : public Session, public std::enable_shared_from_this<Sess
 
   void on_written(const ErrorCode& ec, size_t n) {
     sent_ += n;
-    if (!ec && state_ == State::writing && sent_ < size()) return write_more();
+    if (!ec && state_ == State::writing && sent_ < size()) {
+      const milliseconds timeout = server_->settings().write_timeout;
+      if (earned(n, timeout)) deadline_.in(timeout);
+      return write_more();
+    }
     server_->write_ended();
     if (state_ == State::closed) return;
     if (ec) return close();
@@ -326,12 +367,12 @@ class SessionOf final : public Session, public std::enable_shared_from_this<Sess
   void written() {
     large_ = Value();
     if (then_ == Then::close) return finish();
-    if (server_->draining()) return close();
     if (then_ == Then::body) {
       state_ = State::body;
-      deadline_.in(server_->settings().body_timeout);
-      return;
+      moved_ = 0;
+      return read_within(server_->settings().body_timeout);
     }
+    if (server_->draining()) return close();
     state_ = State::head;
     started_ = false;
     route_.reset();
@@ -362,11 +403,12 @@ class SessionOf final : public Session, public std::enable_shared_from_this<Sess
   void expired() {
     const bool late = (state_ == State::head && started_) || state_ == State::body;
     if (!late) return close();
-    respond(408, "", Value(), false);
+    respond(server_->draining() ? 503 : 408, "", Value(), false);
   }
 
   void close() {
     if (state_ == State::closed) return;
+    if (state_ == State::working) server_->request_ended();
     state_ = State::closed;
     deadline_.off();
     server_->closed();
@@ -395,6 +437,7 @@ class SessionOf final : public Session, public std::enable_shared_from_this<Sess
   std::string out_;  // reused from answer to answer
   Value large_;      // a body too large for out_
   size_t sent_ = 0;
+  uint64_t moved_ = 0;  // bytes since the deadline was set
   size_t discarded_ = 0;
 };
 
