@@ -1,5 +1,6 @@
 #include "connectors/http/content_coding.hpp"
 
+#define ZLIB_CONST
 #include <zlib.h>
 
 #ifdef DROM_BROTLI

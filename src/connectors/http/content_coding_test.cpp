@@ -111,8 +111,9 @@ TEST(ContentCoding, HighRatiosOfSmallBodiesAreNoBomb) {
 }
 
 #ifdef DROM_BROTLI
-const std::string_view kBrotli("\x0b\x09\x80"
-                               "brown fox brown fox\x03");
+const std::string_view kBrotli(
+    "\x0b\x09\x80"
+    "brown fox brown fox\x03");
 // 50 MB of zeros.
 const std::string_view kBrotliBomb(
     "\xcb\xff\xff\x3f\xf8\x27\x00\xe2\xb1\x40\x20\xf7\xfe\x8f\xff\xff\x7f\xf0\x4f\x00\xc4\x61\x11"
