@@ -45,6 +45,7 @@ class TlsServer {
     acceptor_.async_accept(
         [this](const boost::system::error_code& ec, boost::asio::ip::tcp::socket socket) {
           if (ec) return;
+          socket.set_option(boost::asio::ip::tcp::no_delay(true));
           auto peer = std::make_shared<Peer>(std::move(socket), *context_);
           peers_.push_back(peer);
           peer->stream.async_handshake(boost::asio::ssl::stream_base::server,
@@ -114,6 +115,7 @@ class TunnelProxy {
   void accept() {
     acceptor_.async_accept([this](const boost::system::error_code& ec, Socket socket) {
       if (ec) return;
+      socket.set_option(boost::asio::ip::tcp::no_delay(true));
       auto pair = std::make_shared<Pair>(std::move(socket));
       pairs_.push_back(pair);
       head(pair);
@@ -131,6 +133,7 @@ class TunnelProxy {
           boost::asio::write(pair->near, boost::asio::buffer(answer_), ignored);
           if (answer_.find(" 200 ") == std::string::npos) return;
           pair->far.connect({boost::asio::ip::address_v4::loopback(), port_}, ignored);
+          pair->far.set_option(boost::asio::ip::tcp::no_delay(true), ignored);
           pass(pair, pair->near, pair->far, pair->up);
           pass(pair, pair->far, pair->near, pair->down);
         });

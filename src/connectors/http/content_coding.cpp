@@ -1,6 +1,5 @@
 #include "connectors/http/content_coding.hpp"
 
-#define ZLIB_CONST
 #include <zlib.h>
 
 #ifdef DROM_BROTLI
@@ -75,7 +74,8 @@ class ZlibLayer final : public Layer {
       if (!gzip_ || inflateReset(&stream_) != Z_OK) return State::damaged;
       member_ended_ = false;
     }
-    stream_.next_in = reinterpret_cast<const Bytef*>(input.data());
+    // zlib only reads from there; its interface is older than const.
+    stream_.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(input.data()));
     stream_.avail_in = static_cast<uInt>(std::min(input.size(), kInputMax));
     stream_.next_out = reinterpret_cast<Bytef*>(room_.data());
     stream_.avail_out = static_cast<uInt>(room_.size());

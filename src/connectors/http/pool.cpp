@@ -86,7 +86,7 @@ async<Result<ConnectionPool::Lease>> ConnectionPool::wait(std::shared_ptr<Host> 
 
 std::unique_ptr<Connection> ConnectionPool::take(Host& host, Limits limits) {
   while (!host.idle_.empty()) {
-    std::unique_ptr<Connection> connection = std::move(host.idle_.back());
+    std::unique_ptr<Connection> connection = std::move(host.idle_.back().connection);
     host.idle_.pop_back();
     --idle_;
     if (!connection->stale()) return connection;
@@ -98,7 +98,10 @@ std::unique_ptr<Connection> ConnectionPool::take(Host& host, Limits limits) {
 void ConnectionPool::give_back(const std::shared_ptr<Host>& host,
                                std::unique_ptr<Connection> connection, milliseconds idle_timeout) {
   Connection* const kept = connection.get();
-  host->idle_.push_back(std::move(connection));
+  Host::Idle idle;
+  idle.connection = std::move(connection);
+  idle.since = ++returns_;
+  host->idle_.push_back(std::move(idle));
   ++idle_;
   const std::weak_ptr<Host> weak_host = host;
   const std::weak_ptr<ConnectionPool> weak_pool = weak_from_this();
@@ -106,20 +109,20 @@ void ConnectionPool::give_back(const std::shared_ptr<Host>& host,
     const std::shared_ptr<Host> owner = weak_host.lock();
     const std::shared_ptr<ConnectionPool> pool = weak_pool.lock();
     if (!owner || !pool) return;
-    pool->idle_ -=
-        std::erase_if(owner->idle_, [&](const auto& each) { return each.get() == kept; });
+    pool->idle_ -= std::erase_if(owner->idle_,
+                                 [&](const auto& each) { return each.connection.get() == kept; });
   });
 }
 
-// Of the hosts one after another: exact age does not matter, room does.
 void ConnectionPool::close_oldest_idle() {
-  for (auto& [key, host] : hosts_) {
-    if (host->idle_.empty()) continue;
-    host->idle_.erase(host->idle_.begin());
-    --idle_;
-    return;
-  }
-  idle_ = 0;  // those of a host that was forgotten
+  Host* oldest = nullptr;
+  for (auto& [key, host] : hosts_)
+    if (!host->idle_.empty() &&
+        (!oldest || host->idle_.front().since < oldest->idle_.front().since))
+      oldest = host.get();
+  DROM_ASSERT(oldest);  // only hosts without connections are forgotten
+  oldest->idle_.erase(oldest->idle_.begin());
+  --idle_;
 }
 
 void ConnectionPool::clear() {

@@ -31,7 +31,11 @@ class ConnectionPool : public std::enable_shared_from_this<ConnectionPool> {
 
    private:
     friend class ConnectionPool;
-    std::vector<std::unique_ptr<Connection>> idle_;  // the most recently used at the end
+    struct Idle {
+      std::unique_ptr<Connection> connection;
+      uint64_t since = 0;  // counts, so that the oldest of all hosts can be found
+    };
+    std::vector<Idle> idle_;  // the most recently used at the end
     size_t busy_ = 0;
     size_t waiting_ = 0;
   };
@@ -93,6 +97,7 @@ class ConnectionPool : public std::enable_shared_from_this<ConnectionPool> {
   std::list<Waiter*> waiting_;
   size_t busy_ = 0;
   size_t idle_ = 0;
+  uint64_t returns_ = 0;
 };
 
 }  // namespace drom::http

@@ -57,12 +57,13 @@ TEST_F(HttpPool, ClosesAnIdleConnectionForAnotherHost) {
   ScriptedServer& a = serve({kOk, kOk});
   ScriptedServer& b = serve({kOk, kOk});
   ScriptedServer& c = serve({kOk});
-  for (ScriptedServer* server : {&a, &b, &c, &b}) {
+  for (ScriptedServer* server : {&a, &b, &c, &b, &a}) {
     aim(*server);
     EXPECT_EQ(send(), "ok");
   }
-  EXPECT_EQ(a.connections.size() + b.connections.size() + c.connections.size(), 4u)
-      << "two at a time: one of them made room for the third";
+  EXPECT_EQ(a.connections.size(), 2u) << "it was the oldest when c needed room";
+  EXPECT_EQ(b.connections.size(), 1u);
+  EXPECT_EQ(c.connections.size(), 1u);
 }
 
 TEST_F(HttpPool, ServesThoseWhoWaitInTurnAndWithinTheTotal) {
