@@ -4,11 +4,12 @@ find_package(Threads REQUIRED)
 find_package(Boost 1.81 REQUIRED COMPONENTS system json url)
 find_package(OpenSSL REQUIRED)
 find_package(SQLite3 REQUIRED)
+find_package(ZLIB REQUIRED)
 find_package(yaml-cpp REQUIRED)
 find_package(spdlog REQUIRED)
 set(DROM_LINK_LIBRARIES
   Threads::Threads Boost::headers Boost::system Boost::json Boost::url OpenSSL::SSL OpenSSL::Crypto
-  SQLite::SQLite3 yaml-cpp spdlog::spdlog)
+  SQLite::SQLite3 ZLIB::ZLIB yaml-cpp spdlog::spdlog)
 if(DROM_POSTGRES)
   find_package(PostgreSQL REQUIRED)
   list(APPEND DROM_LINK_LIBRARIES PostgreSQL::PostgreSQL)
@@ -21,6 +22,16 @@ if(DROM_MYSQL)
   else()
     message(STATUS "libmariadb is not here: no MariaDB and MySQL data sources")
     set(DROM_MYSQL OFF)
+  endif()
+endif()
+if(DROM_BROTLI)
+  find_path(DROM_BROTLI_INCLUDE brotli/decode.h)
+  find_library(DROM_BROTLI_LIBRARY brotlidec)
+  if(DROM_BROTLI_INCLUDE AND DROM_BROTLI_LIBRARY)
+    list(APPEND DROM_LINK_LIBRARIES brotlidec)
+  else()
+    message(STATUS "libbrotlidec is not here: HTTP bodies in the coding br are refused")
+    set(DROM_BROTLI OFF)
   endif()
 endif()
 # Users of the library must compile with these too: the library carries Asio's own code.
@@ -45,5 +56,6 @@ target_compile_definitions(drom_options INTERFACE
   ${DROM_PUBLIC_DEFINITIONS}
   SPDLOG_FMT_EXTERNAL $<$<BOOL:${DROM_POSTGRES}>:DROM_POSTGRES=1>
   $<$<BOOL:${DROM_MYSQL}>:DROM_MYSQL=1>
+  $<$<BOOL:${DROM_BROTLI}>:DROM_BROTLI=1>
   DROM_VERSION="${PROJECT_VERSION}")
 target_link_libraries(drom_options INTERFACE ${DROM_LINK_LIBRARIES})

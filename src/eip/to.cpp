@@ -9,10 +9,14 @@ namespace {
 
 class To final : public AsyncProcessor {
  public:
-  To(Producer& producer, SendOptions options) : producer_(producer), options_(std::move(options)) {}
+  // `waits`: in a transaction, so that a send that may wait for the commit does.
+  To(Producer& producer, SendOptions options, bool waits)
+      : producer_(producer), options_(std::move(options)), waits_(waits) {}
 
+  // Outside of a transaction a send that waits for nothing has its effect at once: a later message
+  // of a key must not be sent when an earlier one has failed.
   bool takes_batches() const override {
-    return producer_.takes_batches() || may_wait(producer_, options_);
+    return producer_.takes_batches() || (waits_ && may_wait(producer_, options_));
   }
 
   bool pipelines() const override { return producer_.pipelines() && options_.plain(); }
@@ -30,6 +34,7 @@ class To final : public AsyncProcessor {
 
   Producer& producer_;
   SendOptions options_;
+  bool waits_;
 };
 
 ConfigSpec to_spec() {
@@ -63,7 +68,7 @@ Step make_to(const StepSpec& spec, const Config& config, BuildContext& context) 
     options.target = endpoint->uri();
     SendTargets::of(context).add(options.target, *producer, where, context.diagnostics());
   }
-  return Step(std::make_unique<To>(*producer, std::move(options)));
+  return Step(std::make_unique<To>(*producer, std::move(options), context.in_unit()));
 }
 
 }  // namespace

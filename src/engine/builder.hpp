@@ -81,6 +81,7 @@ class Builder final : public BuildContext {
   async<Result<Producer*>> dynamic_producer(const std::string& uri) override;
   void begin_unit(Unit unit) override;
   void end_unit() override { units_.pop_back(); }
+  bool in_unit() const override { return !units_.empty() && units_.back() != nullptr; }
   void joins(const std::string& data_source, const Location& where) override;
   void add_route(RouteSpec route) override { added_routes_.push_back(std::move(route)); }
   void on_start(std::string name, std::function<async<Result<void>>()> work) override;

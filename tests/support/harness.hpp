@@ -113,6 +113,9 @@ class Harness final : public BuildContext, public PropertySource, public EvalEnv
   const EvalEnv& env() const override { return *this; }
   boost::asio::io_context& io() override { return io_; }
   std::string_view route_id() const override { return "test"; }
+  void begin_unit(Unit unit) override { units_.push_back(unit != Unit::none); }
+  void end_unit() override { units_.pop_back(); }
+  bool in_unit() const override { return !units_.empty() && units_.back(); }
   void add_route(RouteSpec) override {}
 
   // Steps are made through the registry with their validated Config, as the engine does it.
@@ -204,6 +207,7 @@ class Harness final : public BuildContext, public PropertySource, public EvalEnv
 
   boost::asio::io_context io_{1};
   Registry registry_;
+  std::vector<bool> units_;
   mutable Rng random_{42};
   std::map<std::type_index, std::shared_ptr<void>> shared_;
   std::vector<std::pair<std::string, std::function<async<Result<void>>()>>> starts_;

@@ -15,10 +15,10 @@ namespace drom::testing {
 // ends the connection instead.
 class ScriptedServer {
  public:
-  ScriptedServer(Harness& harness, std::vector<std::string> script)
-      : acceptor_(harness.io(),
-                  boost::asio::ip::tcp::endpoint(boost::asio::ip::address_v4::loopback(), 0)),
-        script_(std::move(script)) {
+  ScriptedServer(Harness& harness, std::vector<std::string> script_lines)
+      : script(std::move(script_lines)),
+        acceptor_(harness.io(),
+                  boost::asio::ip::tcp::endpoint(boost::asio::ip::address_v4::loopback(), 0)) {
     accept();
   }
   uint16_t port() const { return acceptor_.local_endpoint().port(); }
@@ -39,6 +39,7 @@ class ScriptedServer {
   };
   std::vector<std::shared_ptr<Peer>> connections;
   std::vector<std::string> requests;
+  std::vector<std::string> script;
 
  private:
   void accept() {
@@ -63,12 +64,17 @@ class ScriptedServer {
     const size_t end = peer.input.find("\r\n\r\n");
     if (end == std::string::npos) return;
     const size_t at = peer.input.find("Content-Length: ");
-    const size_t length = at < end ? std::stoul(peer.input.substr(at + 16)) : 0;
+    size_t length = at < end ? std::stoul(peer.input.substr(at + 16)) : 0;
+    if (peer.input.find("Transfer-Encoding: chunked") < end) {
+      const size_t last = peer.input.find("\r\n0\r\n\r\n", end + 2);
+      if (last == std::string::npos) return;
+      length = last + 7 - (end + 4);
+    }
     if (peer.input.size() < end + 4 + length) return;
     requests.push_back(peer.input.substr(0, end + 4 + length));
     peer.input.erase(0, end + 4 + length);
-    if (requests.size() > script_.size()) return;  // says nothing at all
-    const std::string& line = script_[requests.size() - 1];
+    if (requests.size() > script.size()) return;  // says nothing at all
+    const std::string& line = script[requests.size() - 1];
     boost::system::error_code ignored;
     if (line.empty())
       peer.socket.close(ignored);
@@ -77,7 +83,6 @@ class ScriptedServer {
   }
 
   boost::asio::ip::tcp::acceptor acceptor_;
-  std::vector<std::string> script_;
 };
 
 }  // namespace drom::testing

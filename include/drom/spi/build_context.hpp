@@ -48,6 +48,8 @@ class BuildContext {
   enum class Unit : uint8_t { join, own, none };
   virtual void begin_unit(Unit) {}
   virtual void end_unit() {}
+  // Whether what is built now belongs to a transaction.
+  virtual bool in_unit() const { return false; }
   // A step at `where` takes part in the transaction with this data source.
   virtual void joins(const std::string& data_source, const Location& where) {
     static_cast<void>(data_source);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
-#include <list>
 
 #include "drom/spi/build_context.hpp"
 
@@ -11,39 +10,42 @@ namespace {
 
 constexpr milliseconds kSweepPeriod(50);
 constexpr milliseconds kStopPause(2);
-constexpr size_t kHostsMax = 1000;
+constexpr milliseconds kRefusalHold(1000);
 
 async<> stop_client(std::shared_ptr<HttpClient> client) { co_await client->stop(); }
 
+// What is left of the time for a request. Looks at the clock only when there is a limit.
+class Budget {
+ public:
+  Budget(Clock& clock, milliseconds total) : clock_(clock), limited_(total != milliseconds::max()) {
+    if (limited_) until_ = clock.steady() + total;
+  }
+  milliseconds cap(milliseconds wanted) const {
+    if (!limited_) return wanted;
+    const auto left = std::chrono::ceil<milliseconds>(until_ - clock_.steady());
+    return std::clamp(left, milliseconds(0), wanted);
+  }
+
+ private:
+  Clock& clock_;
+  bool limited_;
+  SteadyTime until_{};
+};
+
+Error out_of_time() { return Error(ErrorKind::timeout, "no answer within the total time"); }
+
+std::string key_of(const ClientOptions& options, bool proxied) {
+  const Target& target = options.target;
+  std::string key = target.tls ? "https://" : "http://";
+  key.append(target.host).append(":").append(std::to_string(target.port));
+  if (target.tls) key.append(" ").append(options.tls.id());
+  if (target.public_only) key += " public";
+  // Not two users in one tunnel.
+  if (proxied) key.append(" ").append(options.proxy->name()).append(options.proxy->authorization);
+  return key;
+}
+
 }  // namespace
-
-// The connections to one host with one set of certificates.
-struct HttpClient::Host {
-  TlsContext tls;
-  std::vector<std::unique_ptr<Connection>> idle;  // the most recently used at the end
-  size_t busy = 0;
-  std::list<Alarm*> waiting;
-
-  size_t open() const { return busy + idle.size(); }
-  void wake_one() {
-    if (!waiting.empty()) waiting.front()->ring();
-  }
-  void forget(const Connection* connection) {
-    std::erase_if(idle, [&](const auto& each) { return each.get() == connection; });
-  }
-};
-
-// A place among the connections of a host, also when the coroutine is destroyed on its way.
-struct HttpClient::Lease {
-  std::shared_ptr<Host> host;
-  explicit Lease(std::shared_ptr<Host> h) : host(std::move(h)) { ++host->busy; }
-  Lease(const Lease&) = delete;
-  Lease& operator=(const Lease&) = delete;
-  ~Lease() {
-    --host->busy;
-    host->wake_one();
-  }
-};
 
 HttpClient& HttpClient::of(BuildContext& context) {
   return context.shared<HttpClient>([&] {
@@ -54,30 +56,26 @@ HttpClient& HttpClient::of(BuildContext& context) {
 }
 
 HttpClient::HttpClient(boost::asio::io_context& io, Clock& clock)
-    : io_(io), clock_(clock), sweep_(io, clock, kSweepPeriod) {}
+    : io_(io),
+      clock_(clock),
+      sweep_(io, clock, kSweepPeriod),
+      pool_(std::make_shared<ConnectionPool>(clock)) {}
 
 HttpClient::~HttpClient() = default;
 
 Result<std::shared_ptr<HttpClient::Host>> HttpClient::host(const ClientOptions& options) {
-  const Target& target = options.target;
-  std::string key =
-      (target.tls ? "https://" : "http://") + target.host + ":" + std::to_string(target.port);
-  if (target.tls) key += options.trust_all ? " any" : " " + options.ca_file;
-  if (target.public_only) key += " public";
-  const auto found = hosts_.find(key);
-  if (found != hosts_.end()) return found->second;
-  if (hosts_.size() >= kHostsMax)
-    std::erase_if(hosts_, [](const auto& each) { return each.second->open() == 0; });
-  if (hosts_.size() >= kHostsMax)
-    return Error(ErrorKind::transient, "connections to too many hosts at once");
-  auto made = std::make_shared<Host>();
-  if (target.tls) {
-    Result<TlsContext> tls = make_client_tls(options.ca_file, options.trust_all);
+  const bool proxied = options.proxy && options.proxy->serves(options.target.host);
+  const std::string key = key_of(options, proxied);
+  if (std::shared_ptr<Host> known = pool_->find(key)) return known;
+  Way way;
+  way.target = options.target;
+  if (proxied) way.proxy = options.proxy;
+  if (options.target.tls) {
+    Result<TlsContext> tls = make_client_tls(options.tls);
     if (!tls) return std::move(tls.error());
-    made->tls = std::move(*tls);
+    way.tls = std::move(*tls);
   }
-  hosts_.emplace(std::move(key), made);
-  return made;
+  return pool_->add(key, std::move(way));
 }
 
 Result<void> HttpClient::prepare(const ClientOptions& options) {
@@ -86,60 +84,47 @@ Result<void> HttpClient::prepare(const ClientOptions& options) {
   return {};
 }
 
-async<Result<void>> HttpClient::wait_for_room(std::shared_ptr<Host> host,
-                                              const ClientOptions& options) {
-  const SteadyTime until = clock_.steady() + options.connect_timeout;
-  struct Waiting {
-    Host& host;
-    std::list<Alarm*>::iterator at;
-    Waiting(Host& h, Alarm* alarm) : host(h), at(h.waiting.insert(h.waiting.end(), alarm)) {}
-    Waiting(const Waiting&) = delete;
-    ~Waiting() { host.waiting.erase(at); }
-  };
-  while (host->busy >= options.connections_max) {
-    const auto left = std::chrono::ceil<milliseconds>(until - clock_.steady());
-    if (left.count() <= 0)
-      co_return Error(ErrorKind::timeout,
-                      "no free connection to " + options.target.host + " in time",
-                      "raise connectionsPerRoute, or let fewer exchanges run at once");
-    const std::unique_ptr<Alarm> alarm = clock_.make_alarm();
-    const Waiting waiting(*host, alarm.get());
-    co_await alarm->wait(left);
-  }
-  co_return Result<void>();
-}
-
 async<Result<std::unique_ptr<Connection>>> HttpClient::connect(std::shared_ptr<Host> host,
-                                                               const ClientOptions& options) {
+                                                               milliseconds timeout) {
+  if (host->refusal && clock_.steady() < host->refused_until) co_return *host->refusal;
+  if (timeout.count() <= 0) co_return out_of_time();
   auto connection = std::make_unique<Connection>(io_, sweep_);
-  Result<void> connected =
-      co_await connection->connect(options.target, host->tls, clock_, options.connect_timeout);
-  if (!connected) co_return std::move(connected.error());
-  co_return std::move(connection);
+  Result<void> connected = co_await connection->connect(host->way, clock_, timeout);
+  host->refusal.reset();
+  if (connected) co_return std::move(connection);
+  if (connected.error().kind == ErrorKind::rejected) {
+    host->refusal = connected.error();
+    host->refused_until = clock_.steady() + kRefusalHold;
+  }
+  co_return std::move(connected.error());
 }
 
-async<Result<Response>> HttpClient::send(const ClientOptions& options, const WireRequest& request) {
+async<Result<Response>> HttpClient::send(const ClientOptions& options, const WireRequest& request,
+                                         milliseconds total) {
+  const Budget budget(clock_, total);
   Result<std::shared_ptr<Host>> found = host(options);
   if (!found) co_return std::move(found.error());
   const std::shared_ptr<Host> host = *found;
-  Result<void> room = co_await wait_for_room(host, options);
-  if (!room) co_return std::move(room.error());
-  const Lease lease(host);
-  std::unique_ptr<Connection> connection;
-  while (!connection && !host->idle.empty()) {
-    connection = std::move(host->idle.back());
-    host->idle.pop_back();
-    if (connection->stale()) connection.reset();
+  std::optional<ConnectionPool::Lease> lease = pool_->try_lease(host, options.connections);
+  if (!lease) {
+    Result<ConnectionPool::Lease> waited =
+        co_await pool_->wait(host, options.connections, budget.cap(options.lease_timeout));
+    if (!waited) co_return std::move(waited.error());
+    lease.emplace(std::move(*waited));
   }
+  std::unique_ptr<Connection> connection = pool_->take(*host, options.connections);
   bool reused = connection != nullptr;
   while (true) {
     if (!connection) {
-      Result<std::unique_ptr<Connection>> fresh = co_await connect(host, options);
+      Result<std::unique_ptr<Connection>> fresh =
+          co_await connect(host, budget.cap(options.connect_timeout));
       if (!fresh) co_return std::move(fresh.error());
       connection = std::move(*fresh);
     }
+    const milliseconds timeout = budget.cap(options.response_timeout);
+    if (timeout.count() <= 0) co_return out_of_time();
     Result<Response> response =
-        co_await connection->exchange(request, options.response_timeout, options.body_bytes_max);
+        co_await connection->exchange(request, timeout, options.body_bytes_max);
     // A reused connection may have ended just when the request was sent. Only what may be done
     // twice is sent twice, and only once.
     const bool ended = !response && response.error().kind == ErrorKind::transient;
@@ -148,27 +133,34 @@ async<Result<Response>> HttpClient::send(const ClientOptions& options, const Wir
       reused = false;
       continue;
     }
-    if (response && response->keep_alive && !stopped_) {
-      Connection* const kept = connection.get();
-      host->idle.push_back(std::move(connection));
-      const std::weak_ptr<Host> owner = host;
-      kept->idle(options.idle_timeout, [owner, kept] {
-        if (const std::shared_ptr<Host> alive = owner.lock()) alive->forget(kept);
-      });
-    }
+    if (response && response->keep_alive && !stopped_)
+      pool_->give_back(host, std::move(connection), options.idle_timeout);
     co_return response;
   }
 }
 
+async<bool> HttpClient::pause(milliseconds duration) {
+  struct Pausing {
+    std::set<Alarm*>& all;
+    Alarm* alarm;
+    Pausing(std::set<Alarm*>& a, Alarm* one) : all(a), alarm(one) { all.insert(alarm); }
+    Pausing(const Pausing&) = delete;
+    Pausing& operator=(const Pausing&) = delete;
+    ~Pausing() { all.erase(alarm); }
+  };
+  if (stopped_) co_return false;
+  const std::unique_ptr<Alarm> alarm = clock_.make_alarm();
+  const Pausing pausing(pauses_, alarm.get());
+  const bool rung = co_await alarm->wait(duration);
+  co_return !rung;
+}
+
 async<> HttpClient::stop() {
   stopped_ = true;
-  size_t busy = 0;
-  for (const auto& [key, host] : hosts_) {
-    host->idle.clear();
-    busy += host->busy;
-  }
+  for (Alarm* alarm : pauses_) alarm->ring();
+  pool_->clear();
   // The sweep ends with the last connection, on its next turn.
-  while (busy == 0 && sweep_.running()) co_await clock_.sleep(kStopPause);
+  while (pool_->busy() == 0 && sweep_.running()) co_await clock_.sleep(kStopPause);
 }
 
 }  // namespace drom::http

@@ -3,12 +3,12 @@
 // thread only.
 #pragma once
 
-#include <map>
 #include <memory>
+#include <set>
 #include <string>
-#include <vector>
 
 #include "connectors/http/connection.hpp"
+#include "connectors/http/pool.hpp"
 
 namespace drom {
 class BuildContext;
@@ -18,13 +18,17 @@ namespace drom::http {
 
 struct ClientOptions {
   Target target;
-  std::string ca_file;
-  bool trust_all = false;
-  size_t connections_max = 20;                              // to this host
-  milliseconds connect_timeout = std::chrono::seconds(10);  // also for a free connection
+  ClientTls tls;
+  std::shared_ptr<const Proxy> proxy;  // null: none
+  ConnectionPool::Limits connections;
+  milliseconds lease_timeout = std::chrono::seconds(10);  // waiting for a free connection
+  milliseconds connect_timeout = std::chrono::seconds(10);
   milliseconds response_timeout = std::chrono::seconds(30);
   milliseconds idle_timeout = std::chrono::seconds(60);
   uint64_t body_bytes_max = 10 * 1024 * 1024;
+
+  // Plain requests go to the proxy itself, with the whole URL as their target.
+  bool asks_proxy() const { return proxy && !target.tls && proxy->serves(target.host); }
 };
 
 class HttpClient : public std::enable_shared_from_this<HttpClient> {
@@ -37,24 +41,28 @@ class HttpClient : public std::enable_shared_from_this<HttpClient> {
 
   // Reads the certificates: errors of kind config, at load time.
   Result<void> prepare(const ClientOptions& options);
-  // Both arguments stay alive until the end. Errors: not_connected, timeout, transient, rejected.
-  async<Result<Response>> send(const ClientOptions& options, const WireRequest& request);
+  // Both references stay alive until the end. Everything together takes at most `budget`. Errors:
+  // not_connected, timeout, transient, rejected.
+  async<Result<Response>> send(const ClientOptions& options, const WireRequest& request,
+                               milliseconds budget = milliseconds::max());
+  // Waits. False: the engine is stopping, and there is no time for another attempt.
+  async<bool> pause(milliseconds duration);
   // Closes idle connections and keeps none any more.
   async<> stop();
+  Clock& clock() { return clock_; }
 
  private:
-  struct Host;
-  struct Lease;
+  using Host = ConnectionPool::Host;
 
   Result<std::shared_ptr<Host>> host(const ClientOptions& options);
-  async<Result<void>> wait_for_room(std::shared_ptr<Host> host, const ClientOptions& options);
   async<Result<std::unique_ptr<Connection>>> connect(std::shared_ptr<Host> host,
-                                                     const ClientOptions& options);
+                                                     milliseconds timeout);
 
   boost::asio::io_context& io_;
   Clock& clock_;
   Sweep sweep_;
-  std::map<std::string, std::shared_ptr<Host>> hosts_;
+  std::shared_ptr<ConnectionPool> pool_;
+  std::set<Alarm*> pauses_;
   bool stopped_ = false;
 };
 

@@ -163,8 +163,8 @@ async<> send_and_note(std::shared_ptr<HttpClient> client, const ClientOptions& o
 
 TEST_F(HttpClientTest, WaitsForAFreeConnectionButNotForEver) {
   serve({});
-  options.connections_max = 1;
-  options.connect_timeout = std::chrono::seconds(2);
+  options.connections.per_host = 1;
+  options.lease_timeout = std::chrono::seconds(2);
   options.response_timeout = std::chrono::seconds(1);
   request.head = "GET / HTTP/1.1\r\nHost: h\r\n\r\n";
   std::vector<std::string> notes;

@@ -4,9 +4,10 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/redirect_error.hpp>
-#include <boost/asio/ssl/host_name_verification.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
+#include <cstdio>
+#include <cstring>
 
 #include "connectors/http/public_address.hpp"
 
@@ -20,6 +21,7 @@ using asio::ip::tcp;
 using ErrorCode = boost::system::error_code;
 
 constexpr size_t kReadBytes = 16 * 1024;
+constexpr size_t kChunkBytes = 64 * 1024;
 constexpr size_t kHeadBytesMax = 64 * 1024;
 
 using Endpoints = std::vector<tcp::endpoint>;
@@ -80,6 +82,11 @@ std::string Target::authority() const {
   return out;
 }
 
+std::string Target::place() const {
+  const std::string name = host.find(':') == std::string::npos ? host : "[" + host + "]";
+  return name + ":" + std::to_string(port);
+}
+
 Connection::Connection(asio::io_context& io, Sweep& sweep)
     : io_(io), socket_(io), deadline_(sweep, [this] { expired(); }) {}
 
@@ -112,8 +119,33 @@ bool Connection::stale() {
   return ec != asio::error::would_block;
 }
 
-async<Result<void>> Connection::connect(Target target, TlsContext tls, Clock& clock,
-                                        milliseconds timeout) {
+async<Result<void>> Connection::connect(const Way& way, Clock& clock, milliseconds timeout) {
+  peer_ = way.target.place();
+  Result<void> done;
+  if (way.proxy) {
+    Target proxy;
+    proxy.host = way.proxy->host;
+    proxy.port = way.proxy->port;
+    Result<void> reached = co_await reach(proxy, clock, timeout);
+    done = std::move(reached);
+    if (!done) done.error().what = way.proxy->name() + ": " + done.error().what;
+  } else {
+    Result<void> reached = co_await reach(way.target, clock, timeout);
+    done = std::move(reached);
+  }
+  if (done && way.proxy && way.tls) {
+    Result<void> through = co_await tunnel(way);
+    done = std::move(through);
+  }
+  if (done && way.tls) {
+    Result<void> shaken = co_await handshake(way);
+    done = std::move(shaken);
+  }
+  deadline_.off();
+  co_return done;
+}
+
+async<Result<void>> Connection::reach(const Target& target, Clock& clock, milliseconds timeout) {
   Result<Endpoints> endpoints = co_await resolve(io_, clock, target, timeout);
   if (!endpoints) co_return std::move(endpoints.error());
   if (target.public_only) {
@@ -131,42 +163,50 @@ async<Result<void>> Connection::connect(Target target, TlsContext tls, Clock& cl
   }
   if (ec || expired_) {
     const std::string why = expired_ ? "no answer in time" : ec.message();
-    co_return Error(ErrorKind::not_connected, "cannot connect to " + target.host + ":" +
-                                                  std::to_string(target.port) + ": " + why);
+    co_return Error(ErrorKind::not_connected, "cannot connect to " + target.place() + ": " + why);
   }
   socket_.set_option(tcp::no_delay(true), ec);
-  Result<void> done;
-  if (tls) {
-    Result<void> shaken = co_await handshake(std::move(target), std::move(tls));
-    done = std::move(shaken);
-  }
-  deadline_.off();
-  co_return done;
+  co_return Result<void>();
 }
 
-async<Result<void>> Connection::handshake(Target target, TlsContext tls) {
-  context_ = std::move(tls);
-  tls_ = std::make_unique<asio::ssl::stream<tcp::socket&>>(socket_, *context_);
+// CONNECT (RFC 9110, 9.3.6).
+async<Result<void>> Connection::tunnel(const Way& way) {
+  WireRequest request;
+  request.head = "CONNECT " + peer_ + " HTTP/1.1\r\nHost: " + peer_ + "\r\n";
+  if (!way.proxy->authorization.empty())
+    request.head.append("Proxy-Authorization: ").append(way.proxy->authorization).append("\r\n");
+  request.head += "\r\n";
+  const ErrorCode written = co_await write(request);
+  Result<Response> response = co_await read(true, 0);
+  if (!response || written)
+    co_return Error(ErrorKind::not_connected,
+                    way.proxy->name() + " gives no tunnel to " + peer_ + ": " +
+                        (response ? written.message() : response.error().what));
+  const int status = response->status;
+  if (status >= 200 && status <= 299) co_return Result<void>();
+  Error error(
+      status >= 500 ? ErrorKind::not_connected : ErrorKind::rejected,
+      way.proxy->name() + " answered " + std::to_string(status) + " when asked for " + peer_);
+  if (status == 407) error.hint = "check proxyAuthUsername and proxyAuthPassword";
+  co_return error;
+}
+
+async<Result<void>> Connection::handshake(const Way& way) {
+  tls_ = std::make_unique<asio::ssl::stream<tcp::socket&>>(socket_, *way.tls);
+  expect_host(tls_->native_handle(), way.target.host);
   ErrorCode ec;
-  asio::ip::make_address(target.host, ec);
-  // Server names are names: an address must not be sent as one (RFC 6066, 3).
-  if (ec) SSL_set_tlsext_host_name(tls_->native_handle(), target.host.c_str());
-  if (SSL_CTX_get_verify_mode(context_->native_handle()) != SSL_VERIFY_NONE)
-    tls_->set_verify_callback(asio::ssl::host_name_verification(target.host), ec);
   co_await tls_->async_handshake(asio::ssl::stream_base::client,
                                  asio::redirect_error(asio::use_awaitable, ec));
   if (!ec) co_return Result<void>();
-  const std::string why = expired_ ? "no answer in time" : ec.message();
-  co_return Error(
-      ErrorKind::not_connected,
-      "no TLS connection to " + target.host + ":" + std::to_string(target.port) + ": " + why,
-      expired_ ? ""
-               : "the certificate must be valid, for this host name, and from a "
-                 "known authority (option caFile)");
+  if (expired_)
+    co_return Error(ErrorKind::not_connected,
+                    "no TLS connection to " + peer_ + ": no answer in time");
+  co_return handshake_error(tls_->native_handle(), peer_, ec);
 }
 
 Error Connection::failure(const std::string& doing, const ErrorCode& ec) const {
   if (expired_) return Error(ErrorKind::timeout, "no answer in time");
+  if (std::optional<Error> refused = refused_by_alert(peer_, ec)) return *refused;
   return Error(ErrorKind::transient, "the connection broke while " + doing + ": " + ec.message());
 }
 
@@ -183,13 +223,18 @@ async<Result<Response>> Connection::exchange(const WireRequest& request, millise
   // Also after a failure: a server that refuses a body answers and closes without reading it.
   Result<Response> response = co_await read(request.head_only, body_bytes_max);
   deadline_.off();
-  if (!response && written && unanswered_) co_return failure("sending", written);
+  const bool refused = !response && response.error().kind == ErrorKind::rejected;  // it knows why
+  if (!response && written && unanswered_ && !refused) co_return failure("sending", written);
   if (response && written) response->keep_alive = false;
   co_return response;
 }
 
 async<ErrorCode> Connection::write(const WireRequest& request) {
   const std::string_view body = request.body.raw();
+  if (request.chunked) {
+    const ErrorCode chunks = co_await write_chunks(request.head, body);
+    co_return chunks;
+  }
   const std::array<asio::const_buffer, 2> buffers{asio::buffer(request.head),
                                                   asio::buffer(body.data(), body.size())};
   ErrorCode ec;
@@ -197,6 +242,27 @@ async<ErrorCode> Connection::write(const WireRequest& request) {
     co_await asio::async_write(*tls_, buffers, asio::redirect_error(asio::use_awaitable, ec));
   else
     co_await asio::async_write(socket_, buffers, asio::redirect_error(asio::use_awaitable, ec));
+  co_return ec;
+}
+
+// RFC 9112, 7.1. The head goes with the first chunk.
+async<ErrorCode> Connection::write_chunks(std::string_view head, std::string_view body) {
+  ErrorCode ec;
+  while (!ec) {
+    const std::string_view chunk = body.substr(0, kChunkBytes);
+    body.remove_prefix(chunk.size());
+    std::array<char, 20> size{};
+    std::snprintf(size.data(), size.size(), "%zx\r\n", chunk.size());
+    const std::array<asio::const_buffer, 4> buffers{
+        asio::buffer(head.data(), head.size()), asio::buffer(size.data(), std::strlen(size.data())),
+        asio::buffer(chunk.data(), chunk.size()), asio::buffer("\r\n", 2)};
+    if (tls_)
+      co_await asio::async_write(*tls_, buffers, asio::redirect_error(asio::use_awaitable, ec));
+    else
+      co_await asio::async_write(socket_, buffers, asio::redirect_error(asio::use_awaitable, ec));
+    head = {};
+    if (chunk.empty()) break;  // the last chunk is the empty one
+  }
   co_return ec;
 }
 

@@ -10,6 +10,7 @@
 
 #include "connectors/http/deadline.hpp"
 #include "connectors/http/message_reader.hpp"
+#include "connectors/http/proxy.hpp"
 #include "connectors/http/tls.hpp"
 #include "drom/base/error.hpp"
 #include "drom/base/value.hpp"
@@ -24,13 +25,22 @@ struct Target {
   uint16_t port = 80;
   bool public_only = false;       // connect to no address of a private network
   std::string authority() const;  // "host:port", the port only when it is not the default
+  std::string place() const;      // "host:port", always
   friend bool operator==(const Target&, const Target&) = default;
+};
+
+// How a target is reached.
+struct Way {
+  Target target;
+  TlsContext tls;                      // null: plain
+  std::shared_ptr<const Proxy> proxy;  // null: straight
 };
 
 // A request as it goes over the wire: `head` ends with the empty line.
 struct WireRequest {
   std::string head;
   Value body;               // null, text or bytes
+  bool chunked = false;     // the body goes in chunks, as the head says
   bool head_only = false;   // HEAD: the answer has no body
   bool idempotent = false;  // may be sent again when nobody knows whether it arrived
 };
@@ -39,8 +49,9 @@ class Connection {
  public:
   Connection(boost::asio::io_context& io, Sweep& sweep);
 
-  // Errors are ErrorKind::not_connected.
-  async<Result<void>> connect(Target target, TlsContext tls, Clock& clock, milliseconds timeout);
+  // Errors: not_connected, and rejected when trying again cannot help (a certificate, a proxy that
+  // refuses). `way` stays alive as long as the connection.
+  async<Result<void>> connect(const Way& way, Clock& clock, milliseconds timeout);
   // Errors: timeout, transient (ended on the way), rejected (not to be understood, too large).
   // `request` stays alive until the end.
   async<Result<Response>> exchange(const WireRequest& request, milliseconds timeout,
@@ -55,14 +66,17 @@ class Connection {
 
  private:
   async<boost::system::error_code> write(const WireRequest& request);
+  async<boost::system::error_code> write_chunks(std::string_view head, std::string_view body);
   async<Result<Response>> read(bool head_only, uint64_t body_bytes_max);
-  async<Result<void>> handshake(Target target, TlsContext tls);
+  async<Result<void>> reach(const Target& target, Clock& clock, milliseconds timeout);
+  async<Result<void>> tunnel(const Way& way);
+  async<Result<void>> handshake(const Way& way);
   Error failure(const std::string& doing, const boost::system::error_code& ec) const;
   void expired();
 
   boost::asio::io_context& io_;
   boost::asio::ip::tcp::socket socket_;
-  TlsContext context_;
+  std::string peer_;  // "host:port", for errors
   std::unique_ptr<boost::asio::ssl::stream<boost::asio::ip::tcp::socket&>> tls_;
   std::function<void()> on_idle_;
   Deadline deadline_;

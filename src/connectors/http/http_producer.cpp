@@ -1,38 +1,27 @@
 #include "connectors/http/http_producer.hpp"
 
+#include "connectors/http/outgoing.hpp"
 #include "connectors/http/producer_config.hpp"
 #include "drom/spi/build_context.hpp"
 
 namespace drom::http {
 namespace {
 
-constexpr int kRedirectsMax = 5;
 constexpr size_t kErrorBodyMax = 64 * 1024;
 
-bool is_credential(std::string_view name) {
-  return iequals(name, "Authorization") || iequals(name, "Cookie");
-}
-
-bool may_repeat(std::string_view method) { return method != "POST" && method != "PATCH"; }
-
-bool takes_body(std::string_view method) {
-  return method == "POST" || method == "PUT" || method == "PATCH";
-}
-
-// One request on its way, through its redirects.
-struct Attempt {
-  ClientOptions client;
-  std::string path;
-  std::string method;
-  Value body;
-  std::string_view content_type;
-  bool credentials = true;  // not to a host that a redirect has named
+// What the attempts of one request share.
+struct Course {
+  SteadyTime begin{};
+  int attempts = 0;
+  int redirects = 0;
+  bool renewed = false;  // the token, after a 401
 };
 
 class HttpProducer final : public Producer {
  public:
-  HttpProducer(std::shared_ptr<HttpClient> client, ProducerOptions options)
-      : client_(std::move(client)), options_(std::move(options)) {}
+  HttpProducer(std::shared_ptr<HttpClient> client, std::shared_ptr<TokenSource> tokens,
+               ProducerOptions options)
+      : client_(std::move(client)), tokens_(std::move(tokens)), options_(std::move(options)) {}
 
   bool defers_in_transaction() const override { return options_.in_only; }
   bool defers_when_in_only() const override { return true; }
@@ -40,100 +29,90 @@ class HttpProducer final : public Producer {
   async<> run(Batch& batch, Scope& scope) override {
     for (Exchange& exchange : batch) {
       if (!exchange.running()) continue;
-      Result<Response> response = co_await send(exchange, scope);
-      if (response)
+      Result<Outgoing> out = begin_request(options_, exchange, scope);
+      if (!out) {
+        exchange.fail(std::move(out.error()));
+        continue;
+      }
+      Result<Response> response = co_await send(*out, exchange.message.headers, scope);
+      if (response) {
         take(exchange, std::move(*response), scope);
-      else
+      } else {
+        response.error().what = out->method + " " + options_.uri + ": " + response.error().what;
         exchange.fail(std::move(response.error()));
+      }
     }
   }
 
  private:
-  async<Result<Response>> send(Exchange& exchange, Scope& scope) {
-    Attempt attempt = begin(exchange);
-    for (int redirects = 0;; ++redirects) {
-      const WireRequest request = write(attempt, exchange.message.headers, scope);
-      Result<Response> response = co_await client_->send(attempt.client, request);
-      if (!response) {
-        response.error().what = attempt.method + " " + options_.uri + ": " + response.error().what;
-        co_return response;
+  // Until there is an answer that counts, or no attempt is left.
+  async<Result<Response>> send(Outgoing& out, const Headers& headers, Scope& scope) {
+    Course course;
+    if (is_limited()) course.begin = scope.clock.steady();
+    while (true) {
+      std::string authorization = out.credentials ? options_.authorization : std::string();
+      std::string token;
+      if (tokens_ && out.credentials) {
+        Result<std::string> got = co_await tokens_->token(left(course, scope.clock));
+        if (!got) co_return std::move(got.error());
+        token = std::move(*got);
+        authorization = "Bearer " + token;
       }
-      if (!options_.follow_redirects || redirects == kRedirectsMax || !redirect(*response, attempt))
-        co_return response;
-    }
-  }
-
-  Attempt begin(const Exchange& exchange) const {
-    Attempt out;
-    out.client = options_.client;
-    out.path = options_.url.path;
-    WireBody wire = to_wire_body(exchange.message.body);
-    out.method = options_.method;
-    if (out.method.empty()) out.method = wire.body.raw().empty() ? "GET" : "POST";
-    if (takes_body(out.method)) {
-      out.body = std::move(wire.body);
-      out.content_type = wire.content_type;
-    }
-    return out;
-  }
-
-  WireRequest write(const Attempt& attempt, const Headers& headers, Scope& scope) const {
-    WireRequest out;
-    out.body = attempt.body;
-    out.head_only = attempt.method == "HEAD";
-    out.idempotent = may_repeat(attempt.method);
-    std::string& head = out.head;
-    head.append(attempt.method).append(" ").append(attempt.path).append(" HTTP/1.1\r\nHost: ");
-    head.append(attempt.client.target.authority()).append("\r\n");
-    const bool content = takes_body(attempt.method);
-    bool typed = false;
-    bool agent = false;
-    const bool configured = attempt.credentials && !options_.authorization.empty();
-    for (const Headers::Entry& entry : headers) {
-      const std::string& name = entry.first;
-      if (is_engine_header(name) || is_transport_header(name) || iequals(name, "Accept-Encoding"))
-        continue;
-      if (is_credential(name) && (!options_.forward_credentials || !attempt.credentials)) continue;
-      if (configured && iequals(name, "Authorization")) continue;
-      if (!content && name.size() > 8 && iequals(std::string_view(name).substr(0, 8), "Content-"))
-        continue;
-      if (!append_header(head, name, entry.second)) {
-        scope.log.warn(scope.route, "the header '" + name + "' cannot be sent to " + options_.uri +
-                                        ": bad characters");
+      const WireRequest request = write_request(options_, out, headers, authorization, scope);
+      ++course.attempts;
+      Result<Response> response =
+          co_await client_->send(*out.client, request, left(course, scope.clock));
+      if (response && options_.decode) decode(response);
+      if (response && response->status == 401 && !token.empty() && !course.renewed &&
+          tokens_->refused(token)) {
+        course.renewed = true;
+        --course.attempts;
         continue;
       }
-      typed = typed || iequals(name, "Content-Type");
-      agent = agent || iequals(name, "User-Agent");
+      const std::optional<milliseconds> wait =
+          retry_wait(options_.retry, course.attempts, request.idempotent, response,
+                     scope.clock.wall(), scope.rng);
+      if (wait && *wait < left(course, scope.clock)) {
+        const bool waited = co_await client_->pause(*wait);
+        if (waited) continue;
+      }
+      if (!response || options_.redirects_max == 0) co_return response;
+      const Redirected moved = redirect(*response, out);
+      if (moved == Redirected::no) co_return response;
+      if (moved == Redirected::refused)
+        co_return Error(
+            ErrorKind::rejected,
+            "a redirect to where it must not go (" + std::to_string(response->status) + ")",
+            "redirects never lead from https to http; name the target itself");
+      if (++course.redirects > options_.redirects_max)
+        co_return Error(ErrorKind::rejected,
+                        "more than " + std::to_string(options_.redirects_max) + " redirects",
+                        "option maxRedirects");
     }
-    if (configured) head.append("Authorization: ").append(options_.authorization).append("\r\n");
-    if (!agent) head += "User-Agent: drom/" DROM_VERSION "\r\n";
-    if (content) {
-      if (!typed && !attempt.content_type.empty())
-        head.append("Content-Type: ").append(attempt.content_type).append("\r\n");
-      head.append("Content-Length: ").append(std::to_string(out.body.raw().size())).append("\r\n");
-    }
-    head += "\r\n";
-    return out;
   }
 
-  // Turns `attempt` towards the place that the answer names; false when it must not go there.
-  static bool redirect(const Response& response, Attempt& attempt) {
-    const int status = response.status;
-    const bool reads = attempt.method == "GET" || attempt.method == "HEAD";
-    const bool moved = status == 301 || status == 302 || status == 307 || status == 308;
-    if (!(moved && reads) && status != 303) return false;
-    const std::string_view location = response.headers.text("Location");
-    const Target& now = attempt.client.target;
-    const std::string base = (now.tls ? "https://" : "http://") + now.authority();
-    const bool local = location.starts_with('/') && !location.starts_with("//");
-    Result<Url> url = parse_url(local ? base + std::string(location) : std::string(location));
-    if (!url || (now.tls && !url->target.tls)) return false;
-    if (url->target != now) attempt.credentials = false;
-    attempt.client.target = url->target;
-    attempt.path = std::move(url->path);
-    if (status == 303 && attempt.method != "HEAD") attempt.method = "GET";
-    if (status == 303) attempt.body = Value();
-    return true;
+  bool is_limited() const { return options_.total_timeout != milliseconds::max(); }
+
+  milliseconds left(const Course& course, Clock& clock) const {
+    if (!is_limited()) return milliseconds::max();
+    const auto used = std::chrono::floor<milliseconds>(clock.steady() - course.begin);
+    return std::max(options_.total_timeout - used, milliseconds(0));
+  }
+
+  // The body as it was before it was packed.
+  void decode(Result<Response>& response) const {
+    const std::string_view codings = response->headers.text("Content-Encoding");
+    if (codings.empty() || response->body.empty()) return;
+    std::string body;
+    const Decoded outcome = decode_content(codings, response->body, options_.decode_limits, body);
+    if (outcome != Decoded::ok) {
+      Error error(ErrorKind::rejected, "the body of the answer " + std::string(to_string(outcome)));
+      if (outcome == Decoded::too_large) error.hint = "options maxResponseSize, maxDecodingRatio";
+      response = std::move(error);
+      return;
+    }
+    response->body = std::move(body);
+    response->headers.erase("Content-Encoding");
   }
 
   void take(Exchange& exchange, Response response, Scope& scope) const {
@@ -142,14 +121,17 @@ class HttpProducer final : public Producer {
       return;
     }
     Message& message = exchange.message;
+    if (!options_.copy_headers) message.headers.clear();
     // They described the body that is gone.
     for (const char* stale : {"Content-Type", "Content-Encoding", "Content-Language"})
       message.headers.erase(stale);
     for (const Headers::Entry& entry : response.headers)
-      message.headers.set(entry.first, entry.second);
+      if (!options_.skip_response_headers || iequals(entry.first, "Content-Type"))
+        message.headers.set(entry.first, entry.second);
     message.headers.set("CamelHttpResponseCode", Value(response.status));
     message.headers.set("CamelHttpResponseText", Value(std::move(response.reason)));
-    message.body = response.body.empty() ? Value() : Value(Bytes(std::move(response.body)));
+    const bool none = response.body.empty() || options_.ignore_response_body;
+    message.body = none ? Value() : Value(Bytes(std::move(response.body)));
   }
 
   void fail(Exchange& exchange, Response response, Scope& scope) const {
@@ -159,6 +141,10 @@ class HttpProducer final : public Producer {
                 options_.uri + " answered " + std::to_string(status) + " " +
                     std::string(reason_phrase(status)));
     error.type = "org.apache.camel.http.base.HttpOperationFailedException";
+    if (status >= 300 && status <= 399 && status != 304 && options_.redirects_max == 0)
+      error.hint = "redirects are followed with followRedirects=true";
+    if (status == 401) error.hint = "check the credentials: authUsername, authBearerToken, oauth2*";
+    if (status == 407) error.hint = "check proxyAuthUsername and proxyAuthPassword";
     if (again)
       error.retry_after =
           parse_retry_after(response.headers.text("Retry-After"), scope.clock.wall());
@@ -169,6 +155,7 @@ class HttpProducer final : public Producer {
   }
 
   std::shared_ptr<HttpClient> client_;
+  std::shared_ptr<TokenSource> tokens_;  // null: no OAuth
   ProducerOptions options_;
 };
 
@@ -181,17 +168,24 @@ class HttpEndpoint final : public Endpoint {
     HttpClient& client = HttpClient::of(context_);
     Result<void> prepared = client.prepare(options_.client);
     if (!prepared) return std::move(prepared.error());
-    if (options_.client.trust_all)
+    if (options_.oauth) {
+      prepared = client.prepare(options_.oauth->client);
+      if (!prepared) return std::move(prepared.error());
+      if (!tokens_)
+        tokens_ = std::make_shared<TokenSource>(client.shared_from_this(), *options_.oauth);
+    }
+    if (options_.client.tls.trust_all)
       context_.log().warn("http", "trustAllCertificates is set: " + options_.uri +
                                       " is not authenticated, anybody may pretend to be it");
     std::unique_ptr<Producer> producer =
-        std::make_unique<HttpProducer>(client.shared_from_this(), options_);
+        std::make_unique<HttpProducer>(client.shared_from_this(), tokens_, options_);
     return producer;
   }
 
  private:
   BuildContext& context_;
   ProducerOptions options_;
+  std::shared_ptr<TokenSource> tokens_;  // one for all producers of this endpoint
 };
 
 Result<std::unique_ptr<Endpoint>> make(const Config& config, BuildContext& context) {

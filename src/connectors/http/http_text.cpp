@@ -229,7 +229,10 @@ bool append_header(std::string& out, std::string_view name, const Value& value) 
   if (value.is_null()) return true;
   if (const List* list = value.as_list()) {
     bool good = true;
-    for (const Value& element : *list) good = append_line(out, name, element.to_text()) && good;
+    for (const Value& element : *list)
+      good = (element.is_list() ? append_line(out, name, element.to_text())
+                                : append_header(out, name, element)) &&
+             good;
     return good;
   }
   if (value.is_text()) return append_line(out, name, value.raw());

@@ -6,6 +6,8 @@
 #include <boost/beast/http/field.hpp>
 #include <optional>
 
+#include "config/utf8.hpp"
+
 namespace drom::http {
 namespace {
 
@@ -44,6 +46,12 @@ bool has_folded_line(std::string_view head) {
   for (size_t at = head.find('\n'); at != std::string_view::npos; at = head.find('\n', at + 1))
     if (at + 1 < head.size() && (head[at + 1] == ' ' || head[at + 1] == '\t')) return true;
   return false;
+}
+
+// What is no UTF-8 is no text: nobody could write it into JSON or a database.
+Value header_value(std::string value) {
+  if (find_invalid_utf8(value) == std::string_view::npos) return Value(std::move(value));
+  return Value(Bytes(std::move(value)));
 }
 
 // What requests and responses share: limits, framing checks, headers, the body.
@@ -91,14 +99,14 @@ struct Inbox {
     if (name == beast::field::unknown && is_engine_header(spelled)) return;
     const Value* old = headers.find(spelled);
     if (!old) {
-      headers.append(std::string(spelled), Value(value));
+      headers.append(std::string(spelled), header_value(std::string(value)));
     } else if (name == beast::field::set_cookie) {
       List list = old->is_list() ? *old->as_list() : List{*old};
-      list.emplace_back(value);
+      list.push_back(header_value(std::string(value)));
       headers.set(spelled, Value(std::move(list)));
     } else {
       const std::string_view glue = name == beast::field::cookie ? "; " : ", ";
-      headers.set(spelled, Value(std::string(old->raw()).append(glue).append(value)));
+      headers.set(spelled, header_value(std::string(old->raw()).append(glue).append(value)));
     }
   }
 

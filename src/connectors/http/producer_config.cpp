@@ -9,93 +9,22 @@
 namespace drom::http {
 namespace {
 
-OptionSpec option(std::string name, OptionType type, std::string doc, std::string fallback = {},
-                  std::string example = {}) {
-  OptionSpec out;
-  out.name = std::move(name);
-  out.type = type;
-  out.doc = std::move(doc);
-  out.fallback = std::move(fallback);
-  out.example = std::move(example);
-  return out;
-}
-
-OptionSpec secret(std::string name, std::string doc) {
-  OptionSpec out = option(std::move(name), OptionType::text, std::move(doc));
-  out.secret = true;
-  return out;
-}
-
-OptionSpec wait(std::string name, std::string doc, std::string fallback) {
-  OptionSpec out =
-      option(std::move(name), OptionType::duration, std::move(doc), std::move(fallback));
-  out.minimum = 1;
-  out.maximum = 24 * 3600 * 1000;
-  return out;
-}
-
-OptionSpec method_option() {
-  OptionSpec out = option("httpMethod", OptionType::enumeration,
-                          "The method; by default GET without a body and POST with one.");
-  out.values = {"GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS"};
-  return out;
-}
-
-OptionSpec pattern_option() {
-  OptionSpec out = option("exchangePattern", OptionType::enumeration,
-                          "InOnly: nobody wants the answer, and inside a transaction the request "
-                          "waits for the commit, as with `pattern: InOnly` at the step. By default "
-                          "it is sent at once.");
-  out.values = {"InOnly", "InOut"};
-  return out;
-}
-
-OptionSpec auth_method_option() {
-  OptionSpec out = option("authMethod", OptionType::enumeration,
-                          "How to identify to the server: authUsername and authPassword, or "
-                          "authBearerToken.");
-  out.values = {"Basic", "Bearer"};
-  return out;
-}
-
 // Options of Camel's component that would otherwise be sent to the server as query parameters.
 bool is_foreign_option(std::string_view name) {
-  for (const std::string_view known : {"chunked",
-                                       "clearExpiredCookies",
-                                       "connectionClose",
-                                       "contentTypeCharsetEnabled",
-                                       "cookieHandler",
-                                       "cookieStore",
-                                       "copyHeaders",
-                                       "customHostHeader",
-                                       "deleteWithBody",
-                                       "disableStreamCache",
-                                       "getWithBody",
-                                       "headerFilterStrategy",
-                                       "httpActivityListener",
-                                       "httpBinding",
-                                       "httpClient",
-                                       "httpClientConfigurer",
-                                       "httpContext",
-                                       "ignoreResponseBody",
-                                       "lazyStartProducer",
-                                       "logHttpActivity",
-                                       "maxTotalConnections",
-                                       "multipartUpload",
-                                       "oauth2ClientId",
-                                       "oauth2ClientSecret",
-                                       "oauth2TokenEndpoint",
-                                       "preserveHostHeader",
-                                       "proxyHost",
-                                       "proxyPort",
-                                       "skipControlHeaders",
-                                       "skipRequestHeaders",
-                                       "skipResponseHeaders",
-                                       "sslContextParameters",
-                                       "transferException",
-                                       "useSystemProperties",
-                                       "userAgent",
-                                       "x509HostnameVerifier"})
+  for (const std::string_view known : {"clearExpiredCookies",  "contentTypeCharsetEnabled",
+                                       "cookieHandler",        "cookieStore",
+                                       "customHostHeader",     "disableStreamCache",
+                                       "oauth2CacheTokens",    "proxyAuthDomain",
+                                       "proxyAuthHost",        "proxyAuthMethod",
+                                       "proxyAuthNtHost",      "proxyAuthPort",
+                                       "proxyAuthScheme",      "soTimeout",
+                                       "headerFilterStrategy", "httpActivityListener",
+                                       "httpBinding",          "httpClient",
+                                       "httpClientConfigurer", "httpContext",
+                                       "lazyStartProducer",    "logHttpActivity",
+                                       "preserveHostHeader",   "skipControlHeaders",
+                                       "sslContextParameters", "transferException",
+                                       "useSystemProperties",  "x509HostnameVerifier"})
     if (name == known) return true;
   return name.starts_with("httpClient.") || name.starts_with("httpConnection.");
 }
@@ -107,8 +36,10 @@ Result<std::string> read_authorization(const Config& config) {
   const std::string& token = config.text("authBearerToken");
   const bool basic = method == "Basic" || (method.empty() && !user.empty());
   const bool bearer = method == "Bearer" || (method.empty() && !token.empty());
-  if (basic && bearer)
-    return Error(ErrorKind::config, "both authUsername and authBearerToken are given",
+  const bool oauth = config.given("oauth2TokenEndpoint");
+  if ((basic && bearer) || (oauth && (basic || bearer)))
+    return Error(ErrorKind::config,
+                 "more than one of authUsername, authBearerToken and oauth2TokenEndpoint is given",
                  "choose one");
   if (basic && user.empty()) return Error(ErrorKind::config, "authMethod Basic needs authUsername");
   if (bearer && token.empty())
@@ -160,92 +91,129 @@ Result<void> add_query(const Config& config, std::string& path, std::string& sho
   return {};
 }
 
+Result<void> read_tls(const Config& config, ClientTls& out) {
+  out.ca_file = config.text("caFile");
+  out.trust_all = config.flag("trustAllCertificates");
+  out.certificate_file = config.text("certificateFile");
+  out.key_file = config.text("keyFile");
+  out.key_password = config.text("keyPassword");
+  if (out.certificate_file.empty() != out.key_file.empty())
+    return Error(ErrorKind::config, "certificateFile and keyFile belong together",
+                 "give both, or none");
+  return {};
+}
+
+Result<std::shared_ptr<const Proxy>> read_proxy(const Config& config) {
+  const std::string& user = config.text("proxyAuthUsername");
+  if (!config.given("proxyHost")) {
+    for (const char* name : {"proxyPort", "proxyAuthUsername", "proxyAuthPassword"})
+      if (config.given(name))
+        return Error(ErrorKind::config, std::string(name) + " is given without proxyHost");
+    return std::shared_ptr<const Proxy>();
+  }
+  auto out = std::make_shared<Proxy>();
+  Result<Url> url = parse_url("http://" + config.text("proxyHost"));
+  if (!url || url->path != "/" || url->target.port != 80)
+    return Error(ErrorKind::config, "proxyHost must be a host name or an address",
+                 "the port goes to proxyPort, the user to proxyAuthUsername");
+  out->host = url->target.host;
+  out->port = static_cast<uint16_t>(config.integer("proxyPort"));
+  out->direct_hosts = parse_direct_hosts(config.text("nonProxyHosts"));
+  if (user.find(':') != std::string::npos)
+    return Error(ErrorKind::config, "proxyAuthUsername cannot hold a colon");
+  if (!user.empty())
+    out->authorization = "Basic " + encode_base64(user + ":" + config.text("proxyAuthPassword"));
+  return std::shared_ptr<const Proxy>(std::move(out));
+}
+
+Result<std::shared_ptr<const OAuthOptions>> read_oauth(const Config& config,
+                                                       const ClientOptions& client) {
+  if (!config.given("oauth2TokenEndpoint")) {
+    for (const char* name : {"oauth2ClientId", "oauth2ClientSecret", "oauth2Scope"})
+      if (config.given(name))
+        return Error(ErrorKind::config,
+                     std::string(name) + " is given without oauth2TokenEndpoint");
+    return std::shared_ptr<const OAuthOptions>();
+  }
+  if (config.text("oauth2ClientId").empty() || config.text("oauth2ClientSecret").empty())
+    return Error(ErrorKind::config,
+                 "oauth2TokenEndpoint needs oauth2ClientId and oauth2ClientSecret");
+  Result<Url> url = parse_url(config.text("oauth2TokenEndpoint"));
+  if (!url) {
+    url.error().what = "oauth2TokenEndpoint: " + url.error().what;
+    return std::move(url.error());
+  }
+  auto out = std::make_shared<OAuthOptions>();
+  out->client = client;
+  // The certificate is for the one server, and the secret for the other.
+  if (url->target != client.target) {
+    out->client.tls.certificate_file.clear();
+    out->client.tls.key_file.clear();
+    out->client.tls.key_password.clear();
+  }
+  out->client.target = url->target;
+  out->client.body_bytes_max = 64 * 1024;
+  out->uri = (url->target.tls ? "https://" : "http://") + url->target.authority() +
+             url->path.substr(0, url->path.find('?'));
+  out->path = std::move(url->path);
+  out->client_id = config.text("oauth2ClientId");
+  out->client_secret = config.text("oauth2ClientSecret");
+  out->scope = config.text("oauth2Scope");
+  out->resource = config.text("oauth2ResourceIndicator");
+  out->secret_in_body = config.flag("oauth2BodyAuthentication");
+  out->lifetime = std::chrono::seconds(config.integer("oauth2CachedTokensDefaultExpirySeconds"));
+  out->margin = std::chrono::seconds(config.integer("oauth2CachedTokensExpirationMarginSeconds"));
+  return std::shared_ptr<const OAuthOptions>(std::move(out));
+}
+
+void read_client(const Config& config, ClientOptions& out) {
+  out.connections.per_host = static_cast<size_t>(config.integer("connectionsPerRoute"));
+  out.connections.total = static_cast<size_t>(config.integer("maxTotalConnections"));
+  out.lease_timeout = config.duration("connectionRequestTimeout");
+  out.connect_timeout = config.duration("connectTimeout");
+  out.response_timeout = config.duration("responseTimeout");
+  out.idle_timeout = config.duration("connectionTimeToLive");
+  out.body_bytes_max = static_cast<uint64_t>(config.integer("maxResponseSize"));
+}
+
+void read_request(const Config& config, ProducerOptions& out) {
+  out.method = config.text("httpMethod");
+  out.in_only = config.text("exchangePattern") == "InOnly";
+  out.forward_credentials = config.flag("forwardCredentials");
+  out.skip_request_headers = config.flag("skipRequestHeaders");
+  out.user_agent = config.text("userAgent");
+  out.connection_close = config.flag("connectionClose");
+  out.get_with_body = config.flag("getWithBody");
+  out.delete_with_body = config.flag("deleteWithBody");
+  out.chunked = config.flag("chunked");
+  out.multipart = config.flag("multipartUpload");
+  out.multipart_name = config.text("multipartUploadName");
+  out.multipart_file_name = config.expression("multipartUploadFileName");
+  out.idempotency_key = config.expression("idempotencyKey");
+  out.retry.attempts_more = static_cast<int>(config.integer("maxRetries"));
+  out.retry.delay = config.duration("retryDelay");
+  out.retry.delay_max = config.duration("maxRetryDelay");
+  if (config.has("totalTimeout")) out.total_timeout = config.duration("totalTimeout");
+}
+
+void read_answer(const Config& config, ProducerOptions& out) {
+  out.throw_on_failure = config.flag("throwExceptionOnFailure");
+  out.redirects_max =
+      config.flag("followRedirects") ? static_cast<int>(config.integer("maxRedirects")) : 0;
+  out.decode = config.flag("contentDecoding");
+  out.decode_limits.bytes_max = static_cast<uint64_t>(config.integer("maxResponseSize"));
+  out.decode_limits.ratio_max = static_cast<uint32_t>(config.integer("maxDecodingRatio"));
+  out.skip_response_headers = config.flag("skipResponseHeaders");
+  out.copy_headers = config.flag("copyHeaders");
+  out.ignore_response_body = config.flag("ignoreResponseBody");
+}
+
 }  // namespace
 
 bool ProducerOptions::is_ok(int status) const {
   for (const auto& [low, high] : ok_statuses)
     if (status >= low && status <= high) return true;
   return false;
-}
-
-ConfigSpec producer_spec() {
-  ConfigSpec spec;
-  spec.name = "http";
-  spec.title = "HTTP";
-  spec.doc =
-      "Sends each exchange as an HTTP request; the answer becomes its message, with the headers of "
-      "the "
-      "answer and CamelHttpResponseCode. Options that are not listed here are query parameters and "
-      "are "
-      "sent on. Unlike Camel, no header of the message chooses the target, the path, the method or "
-      "the "
-      "credentials: CamelHttpUri, CamelHttpPath, CamelHttpQuery and CamelHttpMethod are ignored; "
-      "use toD "
-      "for targets that vary. Other headers are sent, but for those of the connection, of the "
-      "engine "
-      "(Camel*, kafka.* and the like), Accept-Encoding, and Authorization and Cookie (option "
-      "forwardCredentials). An answer outside okStatusCodeRange fails the exchange: 408, 425, 429 "
-      "and "
-      "5xx are worth another try, with Retry-After honoured; other codes are not. Code and body of "
-      "the "
-      "answer are then in the properties CamelHttpResponseCode and CamelHttpResponseBody.";
-  spec.syntax = "http://host:port/path";
-  spec.produces = true;
-  spec.free_parameters = true;
-  OptionSpec uri = option("httpUri", OptionType::text, "The URL, without user and password.", {},
-                          "https://shop.example.com/api/orders");
-  uri.required = true;
-  uri.path = true;
-  OptionSpec per_route = option("connectionsPerRoute", OptionType::integer,
-                                "How many connections to one host there may be.", "20");
-  per_route.minimum = 1;
-  per_route.maximum = 10'000;
-  OptionSpec response_max =
-      option("maxResponseSize", OptionType::size,
-             "The largest body of an answer; a larger one fails the exchange.", "10MB");
-  response_max.minimum = 0;
-  spec.options = {
-      uri,
-      method_option(),
-      pattern_option(),
-      option("throwExceptionOnFailure", OptionType::boolean,
-             "Fails the exchange when the status is not in okStatusCodeRange.", "true"),
-      option("okStatusCodeRange", OptionType::text, "The statuses of success.", "200-299",
-             "200-299,404"),
-      wait("connectTimeout",
-           "How long finding the address, connecting and the TLS handshake may take, "
-           "and how long to wait for a free connection.",
-           "10s"),
-      wait("responseTimeout", "How long sending and the whole answer may take.", "30s"),
-      wait("connectionTimeToLive", "How long an unused connection is kept.", "60s"),
-      per_route,
-      response_max,
-      option(
-          "followRedirects", OptionType::boolean,
-          "Follows up to five redirects of GET and HEAD, and 303; never from https to http, and to "
-          "another host without credentials.",
-          "false"),
-      auth_method_option(),
-      option("authUsername", OptionType::text, "The user for Basic authentication."),
-      secret("authPassword", "The password for Basic authentication."),
-      secret("authBearerToken", "The token for Bearer authentication."),
-      option("forwardCredentials", OptionType::boolean,
-             "Sends the headers Authorization and Cookie of the message.", "false"),
-      option("caFile", OptionType::text,
-             "A PEM file with the authorities to trust, instead of the system's.", {},
-             "certs/ca.pem"),
-      option("trustAllCertificates", OptionType::boolean,
-             "Trusts every server, also a false one: for experiments only.", "false"),
-      option("bridgeEndpoint", OptionType::boolean,
-             "Accepted for Camel's sake: headers never choose the target here.", "true"),
-  };
-  spec.example =
-      "- to:\n"
-      "    uri: https://shop.example.com/api/orders\n"
-      "    parameters:\n"
-      "      httpMethod: POST\n"
-      "      responseTimeout: 5s\n";
-  return spec;
 }
 
 Result<ProducerOptions> read_producer_options(const Config& config) {
@@ -265,18 +233,19 @@ Result<ProducerOptions> read_producer_options(const Config& config) {
       read_statuses(config.text("okStatusCodeRange"));
   if (!statuses) return std::move(statuses.error());
   out.ok_statuses = std::move(*statuses);
-  out.method = config.text("httpMethod");
-  out.in_only = config.text("exchangePattern") == "InOnly";
-  out.forward_credentials = config.flag("forwardCredentials");
-  out.throw_on_failure = config.flag("throwExceptionOnFailure");
-  out.follow_redirects = config.flag("followRedirects");
-  out.client.ca_file = config.text("caFile");
-  out.client.trust_all = config.flag("trustAllCertificates");
-  out.client.connections_max = static_cast<size_t>(config.integer("connectionsPerRoute"));
-  out.client.connect_timeout = config.duration("connectTimeout");
-  out.client.response_timeout = config.duration("responseTimeout");
-  out.client.idle_timeout = config.duration("connectionTimeToLive");
-  out.client.body_bytes_max = static_cast<uint64_t>(config.integer("maxResponseSize"));
+  if (has_header_injection(config.text("userAgent")))
+    return Error(ErrorKind::config, "userAgent cannot hold a line break");
+  read_client(config, out.client);
+  Result<void> tls = read_tls(config, out.client.tls);
+  if (!tls) return std::move(tls.error());
+  Result<std::shared_ptr<const Proxy>> proxy = read_proxy(config);
+  if (!proxy) return std::move(proxy.error());
+  out.client.proxy = std::move(*proxy);
+  Result<std::shared_ptr<const OAuthOptions>> oauth = read_oauth(config, out.client);
+  if (!oauth) return std::move(oauth.error());
+  out.oauth = std::move(*oauth);
+  read_request(config, out);
+  read_answer(config, out);
   return out;
 }
 

@@ -1,5 +1,6 @@
 #include "connectors/http/url.hpp"
 
+#include <algorithm>
 #include <charconv>
 
 #include "connectors/http/http_text.hpp"
@@ -75,6 +76,51 @@ Result<Url> parse_url(std::string_view text) {
     }
   }
   return out;
+}
+
+namespace {
+
+bool has_scheme(std::string_view text) {
+  const size_t end = text.find_first_of(":/?#");
+  return end != std::string_view::npos && end > 0 && text[end] == ':';
+}
+
+// RFC 3986, 5.2.4, for a path that begins with a slash.
+std::string without_dots(std::string_view path) {
+  std::string out;
+  while (!path.empty()) {
+    const size_t end = path.find('/', 1);
+    const std::string_view segment = path.substr(0, end);
+    path = end == std::string_view::npos ? std::string_view() : path.substr(end);
+    const bool last = path.empty();
+    if (segment == "/..") {
+      out.resize(out.find_last_of('/') == std::string::npos ? 0 : out.find_last_of('/'));
+      if (last) out += '/';
+    } else if (segment == "/.") {
+      if (last) out += '/';
+    } else {
+      out += segment;
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<Url> resolve_url(const Url& base, std::string_view reference) {
+  if (has_scheme(reference)) return parse_url(reference);
+  const std::string scheme = base.target.tls ? "https:" : "http:";
+  if (reference.starts_with("//")) return parse_url(scheme + std::string(reference));
+  const std::string_view path = std::string_view(base.path).substr(0, base.path.find('?'));
+  const size_t mark = std::min(reference.find_first_of("?#"), reference.size());
+  std::string merged(reference.substr(0, mark));
+  if (merged.empty())
+    merged = path;
+  else if (!merged.starts_with('/'))
+    merged.insert(0, path.substr(0, path.find_last_of('/') + 1));
+  std::string tail(reference.substr(mark));
+  if (reference.empty() || reference.front() == '#') tail = base.path.substr(path.size());
+  return parse_url(scheme + "//" + base.target.authority() + without_dots(merged) + tail);
 }
 
 bool is_secret_name(std::string_view name) {

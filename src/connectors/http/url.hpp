@@ -18,6 +18,9 @@ struct Url {
 // a password.
 Result<Url> parse_url(std::string_view text);
 
+// A reference as in Location, relative to `base` (RFC 3986, 5).
+Result<Url> resolve_url(const Url& base, std::string_view reference);
+
 // Names of query parameters and options whose values are secrets: they are not printed.
 bool is_secret_name(std::string_view name);
 

@@ -225,7 +225,7 @@ Result<std::unique_ptr<Endpoint>> make(const Config& config, BuildContext& conte
   options.transacted = config.flag("transacted");
   options.client.target = options.url.target;
   options.client.target.public_only = !config.flag("allowPrivateAddresses");
-  options.client.ca_file = config.text("caFile");
+  options.client.tls.ca_file = config.text("caFile");
   options.client.connect_timeout = config.duration("connectTimeout");
   options.client.response_timeout = config.duration("timeout");
   options.client.body_bytes_max = kAnswerMax;
