@@ -23,6 +23,16 @@ if(DROM_MYSQL)
     set(DROM_MYSQL OFF)
   endif()
 endif()
+if(DROM_RABBITMQ)
+  find_path(DROM_RABBITMQ_INCLUDE amqp_ssl_socket.h)
+  find_library(DROM_RABBITMQ_LIBRARY rabbitmq)
+  if(DROM_RABBITMQ_INCLUDE AND DROM_RABBITMQ_LIBRARY)
+    list(APPEND DROM_LINK_LIBRARIES rabbitmq)
+  else()
+    message(STATUS "librabbitmq is not here: no RabbitMQ endpoints")
+    set(DROM_RABBITMQ OFF)
+  endif()
+endif()
 # Users of the library must compile with these too: the library carries Asio's own code.
 set(DROM_PUBLIC_DEFINITIONS
   BOOST_ASIO_SEPARATE_COMPILATION BOOST_ASIO_NO_DEPRECATED BOOST_BEAST_SEPARATE_COMPILATION)
@@ -45,5 +55,6 @@ target_compile_definitions(drom_options INTERFACE
   ${DROM_PUBLIC_DEFINITIONS}
   SPDLOG_FMT_EXTERNAL $<$<BOOL:${DROM_POSTGRES}>:DROM_POSTGRES=1>
   $<$<BOOL:${DROM_MYSQL}>:DROM_MYSQL=1>
+  $<$<BOOL:${DROM_RABBITMQ}>:DROM_RABBITMQ=1>
   DROM_VERSION="${PROJECT_VERSION}")
 target_link_libraries(drom_options INTERFACE ${DROM_LINK_LIBRARIES})
