@@ -2,8 +2,11 @@
 
 #include <amqp_ssl_socket.h>
 #include <amqp_tcp_socket.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <openssl/ssl.h>
 #include <poll.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 
@@ -27,8 +30,9 @@ Error library_error(int status, const std::string& doing) {
     case AMQP_STATUS_SSL_PEER_VERIFY_FAILED:
     case AMQP_STATUS_SSL_CONNECTION_FAILED:
     case AMQP_STATUS_SSL_ERROR:
-      hint = "the certificate must be valid now and by an authority that sslCaLocation names; the "
-             "port must be one for TLS";
+      hint =
+          "the certificate must be valid now and by an authority that sslCaLocation names; the "
+          "port must be one for TLS";
       break;
     case AMQP_STATUS_SOCKET_ERROR:
     case AMQP_STATUS_TCP_ERROR: hint = "check that the broker runs and addresses names it"; break;
@@ -55,14 +59,12 @@ Error reply_error(int code, std::string_view text, const std::string& doing) {
     case 404:
       return Error(ErrorKind::transient, what,
                    "declare it on the broker, or let autoDeclare or autoDeclareProducer do it");
-    case 405:
-      return Error(ErrorKind::transient, what, "another connection holds it exclusively");
+    case 405: return Error(ErrorKind::transient, what, "another connection holds it exclusively");
     case 406:
       return Error(ErrorKind::rejected, what,
                    "it exists with other settings: make the options equal or delete it");
     case 530:
-      return Error(ErrorKind::rejected, what,
-                   "check virtualHost and the user's permissions in it");
+      return Error(ErrorKind::rejected, what, "check virtualHost and the user's permissions in it");
     case 311:
     case 313:
     case 402:
@@ -100,8 +102,7 @@ Result<void> Connection::connect(const Broker& broker, const Address& address) {
     amqp_ssl_socket_set_verify_hostname(socket, broker.verify_hostname ? 1 : 0);
     amqp_ssl_socket_set_ssl_versions(socket, AMQP_TLSv1_2, AMQP_TLSvLATEST);
     if (broker.ca_file.empty()) {
-      SSL_CTX_set_default_verify_paths(
-          static_cast<SSL_CTX*>(amqp_ssl_socket_get_context(socket)));
+      SSL_CTX_set_default_verify_paths(static_cast<SSL_CTX*>(amqp_ssl_socket_get_context(socket)));
     } else if (amqp_ssl_socket_set_cacert(socket, broker.ca_file.c_str()) != AMQP_STATUS_OK) {
       return Error(ErrorKind::rejected,
                    uri_ + ": cannot use the certificates in '" + broker.ca_file + "'",
@@ -118,14 +119,18 @@ Result<void> Connection::connect(const Broker& broker, const Address& address) {
   const timeval limit = to_timeval(broker.connect_timeout);
   const int opened = amqp_socket_open_noblock(socket, address.host.c_str(), address.port, &limit);
   if (opened != AMQP_STATUS_OK) return library_error(opened, doing);
+  // A write waits for a broker that does not read; not for ever.
+  const int heartbeat_ms = broker.heartbeat_s * 2000;
+  const unsigned int patience = static_cast<unsigned int>(std::max(heartbeat_ms, 10'000));
+  ::setsockopt(this->socket(), IPPROTO_TCP, TCP_USER_TIMEOUT, &patience, sizeof patience);
   amqp_set_handshake_timeout(state_, &limit);
   amqp_set_rpc_timeout(state_, &limit);
 
   Headers announced;
   Object capabilities;
-  for (const char* name : {"connection.blocked", "consumer_cancel_notify", "basic.nack",
-                           "publisher_confirms", "authentication_failure_close",
-                           "exchange_exchange_bindings"})
+  for (const char* name :
+       {"connection.blocked", "consumer_cancel_notify", "basic.nack", "publisher_confirms",
+        "authentication_failure_close", "exchange_exchange_bindings"})
     capabilities.append(name, Value(true));
   announced.append("connection_name", Value(broker.connection_name));
   announced.append("capabilities", Value(std::move(capabilities)));
@@ -134,9 +139,8 @@ Result<void> Connection::connect(const Broker& broker, const Address& address) {
       state_, broker.virtual_host.c_str(), AMQP_DEFAULT_MAX_CHANNELS, AMQP_DEFAULT_FRAME_SIZE,
       broker.heartbeat_s, properties.get(), AMQP_SASL_METHOD_PLAIN, broker.username.c_str(),
       broker.password.c_str());
-  Result<void> logged_in =
-      check(login, doing + " as '" + broker.username + "', virtual host '" + broker.virtual_host +
-                       "'");
+  Result<void> logged_in = check(
+      login, doing + " as '" + broker.username + "', virtual host '" + broker.virtual_host + "'");
   if (!logged_in) return logged_in;
   amqp_channel_open(state_, kChannel);
   return check(amqp_get_rpc_reply(state_), doing);
@@ -144,7 +148,9 @@ Result<void> Connection::connect(const Broker& broker, const Address& address) {
 
 Result<void> Connection::check(const amqp_rpc_reply_t& reply, const std::string& doing) {
   if (reply.reply_type == AMQP_RESPONSE_NORMAL) return {};
-  lost_ = true;
+  // After the end of the channel alone the connection can still be closed in order.
+  lost_ = reply.reply_type != AMQP_RESPONSE_SERVER_EXCEPTION ||
+          reply.reply.id != AMQP_CHANNEL_CLOSE_METHOD;
   if (reply.reply_type != AMQP_RESPONSE_SERVER_EXCEPTION)
     return library_error(reply.reply_type == AMQP_RESPONSE_NONE ? AMQP_STATUS_CONNECTION_CLOSED
                                                                 : reply.library_error,
@@ -163,8 +169,9 @@ Result<void> Connection::check(const amqp_rpc_reply_t& reply, const std::string&
 Result<void> Connection::declare_exchange(const std::string& name, const std::string& type,
                                           const Topology& topology, const Headers& arguments) {
   Table table(arguments);
-  amqp_exchange_declare(state_, kChannel, bytes(name), bytes(type), 0, topology.durable ? 1 : 0,
-                        topology.auto_delete ? 1 : 0, 0, *table.get());
+  amqp_exchange_declare(state_, kChannel, bytes(name), bytes(type), 0,
+                        topology.exchange_durable ? 1 : 0, topology.exchange_auto_delete ? 1 : 0, 0,
+                        *table.get());
   return check(amqp_get_rpc_reply(state_), uri_ + ": declaring the exchange '" + name + "'");
 }
 
@@ -229,6 +236,16 @@ Result<void> Connection::declare(const Topology& topology) {
   return {};
 }
 
+Result<void> Connection::declare_lasting_queue(const std::string& name) {
+  const Topology lasting;
+  return declare_queue(name, lasting, Headers());
+}
+
+Result<void> Connection::consume_replies(std::string_view queue) {
+  amqp_basic_consume(state_, kChannel, bytes(queue), amqp_empty_bytes, 0, 1, 0, amqp_empty_table);
+  return check(amqp_get_rpc_reply(state_), uri_ + ": listening for replies");
+}
+
 Result<void> Connection::select_confirms() {
   amqp_confirm_select(state_, kChannel);
   return check(amqp_get_rpc_reply(state_), uri_ + ": asking for confirms");
@@ -273,8 +290,13 @@ Connection::Read Connection::read(amqp_frame_t& frame) {
   }
   if (frame.frame_type != AMQP_FRAME_METHOD) return Read::frame;
   switch (frame.payload.method.id) {
-    case AMQP_CONNECTION_BLOCKED_METHOD: blocked_ = true; break;
-    case AMQP_CONNECTION_UNBLOCKED_METHOD: blocked_ = false; break;
+    case AMQP_CONNECTION_BLOCKED_METHOD: {
+      const auto* blocked = static_cast<amqp_connection_blocked_t*>(frame.payload.method.decoded);
+      block_reason_ = view(blocked->reason);
+      if (block_reason_.empty()) block_reason_ = "no reason given";
+      break;
+    }
+    case AMQP_CONNECTION_UNBLOCKED_METHOD: block_reason_.clear(); break;
     case AMQP_CONNECTION_CLOSE_METHOD: {
       const auto* close = static_cast<amqp_connection_close_t*>(frame.payload.method.decoded);
       error_ = reply_error(close->reply_code, view(close->reply_text),
@@ -290,7 +312,6 @@ Connection::Read Connection::read(amqp_frame_t& frame) {
                            uri_ + ": the broker has closed the channel");
       amqp_channel_close_ok_t ok{};
       amqp_send_method(state_, frame.channel, AMQP_CHANNEL_CLOSE_OK_METHOD, &ok);
-      lost_ = true;
       return Read::lost;
     }
     default: break;

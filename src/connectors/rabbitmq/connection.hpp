@@ -25,7 +25,10 @@ class Connection {
   Connection& operator=(const Connection&) = delete;
 
   Result<void> declare(const Topology& topology);
+  Result<void> declare_lasting_queue(const std::string& name);
   Result<void> select_confirms();
+  // Subscribes to `queue` without acknowledgements.
+  Result<void> consume_replies(std::string_view queue);
   Result<void> consume(const Topology& topology, const ConsumerOptions& options);
   // The handshake of an orderly end: the broker has taken what was sent before.
   void close();
@@ -41,7 +44,9 @@ class Connection {
 
   amqp_connection_state_t get() const { return state_; }
   int socket() const { return amqp_get_sockfd(state_); }
-  bool blocked() const { return blocked_; }
+  bool blocked() const { return !block_reason_.empty(); }
+  // Why the broker takes no messages now.
+  const std::string& block_reason() const { return block_reason_; }
 
  private:
   Connection(std::string uri, amqp_connection_state_t state)
@@ -58,7 +63,7 @@ class Connection {
 
   std::string uri_;
   amqp_connection_state_t state_;
-  bool blocked_ = false;
+  std::string block_reason_;
   bool lost_ = false;
   Error error_;
 };

@@ -40,7 +40,8 @@ async<Result<void>> ConsumerLink::open() {
 Result<void> ConsumerLink::connect() {
   fresh_.clear();
   broken_.reset();
-  in_message_ = false;
+  content_ = ContentReader();
+  open_ = AckWindow();
   Result<std::unique_ptr<Connection>> made = Connection::open(options_.broker, options_.uri);
   if (!made) return made.error();
   Result<void> ready = (*made)->declare(options_.topology);
@@ -71,7 +72,7 @@ void ConsumerLink::settle(std::vector<Settlement> settlements) {
   if (settlements.empty()) return;
   {
     const std::lock_guard lock(mutex_);
-    settlements_.insert(settlements_.end(), settlements.begin(), settlements.end());
+    std::move(settlements.begin(), settlements.end(), std::back_inserter(settlements_));
   }
   wake_.ring();
 }
@@ -110,18 +111,37 @@ void ConsumerLink::loop() {
 }
 
 bool ConsumerLink::apply(const std::vector<Settlement>& settlements) {
+  std::vector<uint64_t> acks;
+  int status = AMQP_STATUS_OK;
+  amqp_connection_state_t state = connection_ ? connection_->get() : nullptr;
   for (const Settlement& settlement : settlements) {
-    int status = AMQP_STATUS_OK;
-    if (settlement.verdict == Verdict::ack)
-      status = amqp_basic_ack(connection_->get(), kChannel, settlement.tag, 0);
-    else
-      status = amqp_basic_reject(connection_->get(), kChannel, settlement.tag,
+    if (settlement.reply) status = send_reply(*settlement.reply);
+    if (status != AMQP_STATUS_OK) break;
+    if (settlement.verdict == Verdict::ack) {
+      acks.push_back(settlement.tag);
+    } else if (open_.settle(settlement.tag)) {
+      status = amqp_basic_reject(state, kChannel, settlement.tag,
                                  settlement.verdict == Verdict::requeue ? 1 : 0);
-    if (status == AMQP_STATUS_OK) continue;
-    connection_->lose(status);
-    return false;
+    }
+    if (status != AMQP_STATUS_OK) break;
   }
-  return true;
+  if (status == AMQP_STATUS_OK && !acks.empty()) {
+    const AckPlan plan = open_.plan(acks);
+    if (plan.up_to > 0) status = amqp_basic_ack(state, kChannel, plan.up_to, 1);
+    for (const uint64_t tag : plan.single)
+      if (status == AMQP_STATUS_OK) status = amqp_basic_ack(state, kChannel, tag, 0);
+  }
+  if (status == AMQP_STATUS_OK) return true;
+  connection_->lose(status);
+  return false;
+}
+
+// Not confirmed: when the connection goes before the acknowledgement, the request comes again.
+int ConsumerLink::send_reply(const Outgoing& reply) {
+  Table table(reply.headers);
+  const amqp_basic_properties_t properties = to_properties(reply, table);
+  return amqp_basic_publish(connection_->get(), kChannel, amqp_empty_bytes,
+                            bytes(reply.routing_key), 0, 0, &properties, bytes(reply.body.raw()));
 }
 
 void ConsumerLink::read_all() {
@@ -137,48 +157,30 @@ void ConsumerLink::read_all() {
     }
     take_frame(frame);
     if (broken_) return;
-    if (!in_message_) amqp_maybe_release_buffers(connection_->get());
+    if (!content_.in_message()) amqp_maybe_release_buffers(connection_->get());
   }
 }
 
 void ConsumerLink::take_frame(const amqp_frame_t& frame) {
-  if (frame.frame_type == AMQP_FRAME_METHOD) {
-    if (frame.payload.method.id == AMQP_BASIC_CANCEL_METHOD) {
-      broken_ = Error(ErrorKind::not_connected,
-                      options_.uri + ": the broker has cancelled the subscription",
-                      "a queue was deleted or has moved; it is subscribed again when it is there");
-      return;
-    }
-    if (frame.payload.method.id != AMQP_BASIC_DELIVER_METHOD) return;
-    const auto* method = static_cast<amqp_basic_deliver_t*>(frame.payload.method.decoded);
-    current_ = Delivery();
-    current_.tag = method->delivery_tag;
-    Headers& headers = current_.message.headers;
-    headers.append("rabbitmq.exchange", Value(view(method->exchange)));
-    headers.append("rabbitmq.routingKey", Value(view(method->routing_key)));
-    headers.append("rabbitmq.redelivered", Value(method->redelivered != 0));
-    body_.clear();
-    expected_ = 0;
-    in_message_ = true;
+  if (frame.frame_type == AMQP_FRAME_METHOD &&
+      frame.payload.method.id == AMQP_BASIC_CANCEL_METHOD) {
+    broken_ = Error(ErrorKind::not_connected,
+                    options_.uri + ": the broker has cancelled the subscription",
+                    "a queue was deleted or has moved; it is subscribed again when it is there");
     return;
   }
-  if (!in_message_) return;
-  if (frame.frame_type == AMQP_FRAME_HEADER) {
-    expected_ = frame.payload.properties.body_size;
-    const Headers more = from_properties(
-        *static_cast<const amqp_basic_properties_t*>(frame.payload.properties.decoded));
-    for (const Headers::Entry& entry : more)
-      current_.message.headers.append(entry.first, entry.second);
-  } else if (frame.frame_type == AMQP_FRAME_BODY) {
-    body_.append(view(frame.payload.body_fragment));
-  }
-  if (body_.size() >= expected_) deliver();
-}
-
-void ConsumerLink::deliver() {
-  in_message_ = false;
-  current_.message.body = Value(Bytes(std::exchange(body_, std::string())));
-  fresh_.push_back(std::move(current_));
+  std::optional<Incoming> message = content_.take(frame);
+  if (!message || message->returned) return;
+  Delivery delivery;
+  delivery.tag = message->tag;
+  const amqp_basic_properties_t& properties = *message->properties;
+  if (options_.consumer.replies && properties._flags & AMQP_BASIC_REPLY_TO_FLAG)
+    delivery.reply_to = view(properties.reply_to);
+  if (properties._flags & AMQP_BASIC_CORRELATION_ID_FLAG)
+    delivery.correlation_id = view(properties.correlation_id);
+  delivery.message = std::move(*message).to_message();
+  open_.delivered();
+  fresh_.push_back(std::move(delivery));
 }
 
 void ConsumerLink::post() {
@@ -188,7 +190,10 @@ void ConsumerLink::post() {
     const std::lock_guard lock(mutex_);
     was_empty = ready_.empty() && !failure_;
     std::move(fresh_.begin(), fresh_.end(), std::back_inserter(ready_));
-    if (broken_) failure_ = broken_;
+    if (broken_) {
+      failure_ = broken_;
+      ready_.clear();  // the broker delivers them again
+    }
   }
   fresh_.clear();
   if (!was_empty && !broken_) return;

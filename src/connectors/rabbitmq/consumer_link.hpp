@@ -1,5 +1,6 @@
-// The connection of one consumer on a thread of its own: it takes deliveries, sends acknowledgements
-// and keeps the heartbeat, and meets the shard in batches. Members are called on the shard.
+// The connection of one consumer on a thread of its own: it takes deliveries, sends
+// acknowledgements and keeps the heartbeat, and meets the shard in batches. Members are called on
+// the shard.
 #pragma once
 
 #include <functional>
@@ -8,7 +9,10 @@
 #include <optional>
 #include <vector>
 
+#include "connectors/rabbitmq/ack_window.hpp"
 #include "connectors/rabbitmq/connection.hpp"
+#include "connectors/rabbitmq/content.hpp"
+#include "connectors/rabbitmq/message.hpp"
 #include "connectors/rabbitmq/wake.hpp"
 #include "drom/model/exchange.hpp"
 #include "rt/lane.hpp"
@@ -18,6 +22,8 @@ namespace drom::rabbitmq {
 struct Delivery {
   uint64_t tag = 0;
   Message message;
+  std::string reply_to;  // "": no reply is wanted
+  std::string correlation_id;
 };
 
 enum class Verdict : uint8_t { ack, requeue, reject };
@@ -25,13 +31,13 @@ enum class Verdict : uint8_t { ack, requeue, reject };
 struct Settlement {
   uint64_t tag = 0;
   Verdict verdict = Verdict::requeue;
+  std::optional<Outgoing> reply;  // to the queue that its routing key names, before the rest
 };
 
 class ConsumerLink {
  public:
   // `arrived` is called on the shard when something is there to take.
-  ConsumerLink(boost::asio::io_context& io, EndpointOptions options,
-               std::function<void()> arrived);
+  ConsumerLink(boost::asio::io_context& io, EndpointOptions options, std::function<void()> arrived);
   ~ConsumerLink();
 
   async<Result<void>> open();
@@ -45,9 +51,9 @@ class ConsumerLink {
   Result<void> connect();
   void loop();
   bool apply(const std::vector<Settlement>& settlements);
+  int send_reply(const Outgoing& reply);
   void read_all();
   void take_frame(const amqp_frame_t& frame);
-  void deliver();
   void post();
 
   boost::asio::io_context& io_;
@@ -64,10 +70,8 @@ class ConsumerLink {
   // The lane's.
   std::unique_ptr<Connection> connection_;
   std::vector<Delivery> fresh_;
-  Delivery current_;
-  std::string body_;
-  uint64_t expected_ = 0;
-  bool in_message_ = false;
+  ContentReader content_;
+  AckWindow open_;
   std::optional<Error> broken_;
 
   Lane lane_;  // last: its end waits for the loop, which uses the rest

@@ -51,9 +51,11 @@ std::optional<size_t> room(const Value& value, int depth) {
   return out;
 }
 
-bool is_credential(std::string_view name) {
-  return iequals(name, "Authorization") || iequals(name, "Proxy-Authorization") ||
-         iequals(name, "Cookie");
+// Credentials of another hop; and CC and BCC, by which the broker would route copies to queues that
+// a message names.
+bool stays_here(std::string_view name) {
+  return name == "CC" || name == "BCC" || iequals(name, "Authorization") ||
+         iequals(name, "Proxy-Authorization") || iequals(name, "Cookie");
 }
 
 // The broker's own notes about deliveries of the message that came in.
@@ -65,8 +67,8 @@ bool is_broker_note(std::string_view name) {
 Result<void> take_headers(const Headers& from, Headers& out) {
   size_t total = 0;
   for (const Headers::Entry& entry : from) {
-    if (is_engine_header(entry.first) || is_credential(entry.first) ||
-        is_broker_note(entry.first) || iequals(entry.first, "Content-Type") || iequals(entry.first, "Content-Length"))
+    if (is_engine_header(entry.first) || stays_here(entry.first) || is_broker_note(entry.first) ||
+        iequals(entry.first, "Content-Type") || iequals(entry.first, "Content-Length"))
       continue;
     if (entry.first.size() > kShortMax) return too_long("a header's name", entry.first.size());
     const std::optional<size_t> size = room(entry.second, 0);
@@ -94,7 +96,8 @@ std::string_view take_body(const Value& body, Value& out) {
 }
 
 Value text_or_bytes(std::string_view text) {
-  return find_invalid_utf8(text) == std::string_view::npos ? Value(text) : Value(Bytes(std::string(text)));
+  return find_invalid_utf8(text) == std::string_view::npos ? Value(text)
+                                                           : Value(Bytes(std::string(text)));
 }
 
 WallTime at_second(uint64_t seconds) {
@@ -160,14 +163,15 @@ Result<Outgoing> to_wire(const Exchange& exchange, const ProducerOptions& option
   };
   std::optional<std::string> routing_key;
   std::optional<std::string> priority;
-  for (const Field& field : {Field{options.routing_key, "the routing key", routing_key},
-                             Field{options.message_id, "the message id", out.message_id},
-                             Field{options.type, "the type", out.type},
-                             Field{options.content_type, "the content type", out.content_type},
-                             Field{options.correlation_id, "the correlation id", out.correlation_id},
-                             Field{options.reply_to, "replyTo", out.reply_to},
-                             Field{options.expiration, "the expiration", out.expiration},
-                             Field{options.priority, "the priority", priority}}) {
+  for (const Field& field :
+       {Field{options.routing_key, "the routing key", routing_key},
+        Field{options.message_id, "the message id", out.message_id},
+        Field{options.type, "the type", out.type},
+        Field{options.content_type, "the content type", out.content_type},
+        Field{options.correlation_id, "the correlation id", out.correlation_id},
+        Field{options.reply_to, "replyTo", out.reply_to},
+        Field{options.expiration, "the expiration", out.expiration},
+        Field{options.priority, "the priority", priority}}) {
     Result<std::optional<std::string>> value =
         property(field.expression, field.name, exchange, scope);
     if (!value) return value.error();
@@ -203,8 +207,7 @@ Result<Outgoing> to_wire(const Exchange& exchange, const ProducerOptions& option
     if (!chosen.empty()) out.content_type = std::string(chosen);
   }
   if (options.timestamp)
-    out.timestamp_s =
-        std::chrono::floor<std::chrono::seconds>(now.time_since_epoch()).count();
+    out.timestamp_s = std::chrono::floor<std::chrono::seconds>(now.time_since_epoch()).count();
   Result<void> taken = take_headers(headers, out.headers);
   if (!taken) return taken.error();
   return out;
@@ -320,8 +323,8 @@ bool is_same(const Outgoing& message, std::string_view routing_key,
     return false;
   if (view(own.message_id) != view(p.message_id) || view(own.type) != view(p.type) ||
       view(own.content_type) != view(p.content_type) ||
-      view(own.correlation_id) != view(p.correlation_id) || view(own.reply_to) != view(p.reply_to) ||
-      view(own.expiration) != view(p.expiration))
+      view(own.correlation_id) != view(p.correlation_id) ||
+      view(own.reply_to) != view(p.reply_to) || view(own.expiration) != view(p.expiration))
     return false;
   const Headers returned = from_table(p.headers);
   Table theirs(returned);

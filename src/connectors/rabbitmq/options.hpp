@@ -41,9 +41,11 @@ struct Topology {
   bool declare_exchange = false;
   bool declare_queues = false;
   bool bind = false;
-  bool durable = true;
+  bool exchange_durable = true;
+  bool exchange_auto_delete = false;
+  bool durable = true;  // this and the following: of the queues
   bool auto_delete = false;
-  bool exclusive = false;  // of the queues
+  bool exclusive = false;
   Headers queue_arguments;
   Headers exchange_arguments;
   Headers binding_arguments;
@@ -62,10 +64,11 @@ struct ConsumerOptions {
   bool no_local = false;
   Rejects rejects = Rejects::by_kind;
   bool has_dead_letters = false;
+  bool replies = true;
   milliseconds requeue_delay{1000};
 };
 
-enum class Unroutable : uint8_t { fail, drop };
+enum class Unroutable : uint8_t { fail, park, drop };
 
 struct ProducerOptions {
   ExpressionPtr routing_key;
@@ -80,20 +83,24 @@ struct ProducerOptions {
   bool timestamp = true;
   bool mandatory = true;
   Unroutable unroutable = Unroutable::fail;
+  std::string park_queue;  // only when unroutable is park
   size_t window = 1000;
   milliseconds confirm_timeout{30000};
+  milliseconds reply_timeout{30000};
   bool transacted = true;
 };
 
 struct EndpointOptions {
   std::string uri;  // without secrets
   Broker broker;
-  Topology topology;
+  Topology topology;  // as the consumer declares it
+  Topology producer_topology;
   std::string routing_key;
   ConsumerOptions consumer;
   ProducerOptions producer;
 };
 
+ConfigSpec broker_spec();
 ConfigSpec endpoint_spec();
 Result<EndpointOptions> read_endpoint(const Config& config, const Registry& registry);
 BeanInfo broker_bean();
