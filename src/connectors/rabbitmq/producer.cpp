@@ -43,10 +43,7 @@ class RabbitProducer final : public Producer {
       if (exchange.running()) begin(exchange, flight, scope);
     hand_over();
     while (flight.left > 0) {
-      const SteadyTime due =
-          flight.requests > 0 ? std::min(flight.reply_due, flight.confirm_due) : flight.confirm_due;
-      const auto left = std::chrono::ceil<milliseconds>(
-          (flight.left > flight.requests ? due : flight.reply_due) - clock_.steady());
+      const auto left = std::chrono::ceil<milliseconds>(flight.due() - clock_.steady());
       if (left <= milliseconds(0)) {
         time_out(flight);
         continue;
@@ -67,6 +64,10 @@ class RabbitProducer final : public Producer {
     ~Flight() {
       if (left == 0) return;
       for (const uint64_t id : ids) producer.give_up(id);
+    }
+    SteadyTime due() const {
+      if (requests == 0) return confirm_due;
+      return left == requests ? reply_due : std::min(confirm_due, reply_due);
     }
     RabbitProducer& producer;
     std::unique_ptr<Alarm> alarm;
@@ -110,6 +111,7 @@ class RabbitProducer final : public Producer {
   // As many as the window has room for.
   void hand_over() {
     std::vector<Send> sends;
+    if (unconfirmed_ == 0) last_answer_ = clock_.steady();
     while (!queue_.empty() && unconfirmed_ < options_.window) {
       sends.push_back(std::move(queue_.front()));
       queue_.pop_front();
