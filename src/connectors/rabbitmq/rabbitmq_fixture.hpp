@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <set>
 
 #include "connectors/rabbitmq/message.hpp"
 #include "connectors/rabbitmq/rabbitmq.hpp"
