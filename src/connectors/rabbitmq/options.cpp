@@ -141,6 +141,21 @@ std::vector<std::string> split(std::string_view text) {
   return out;
 }
 
+// Names travel with their length in one byte.
+Result<void> check_names(const Config& config) {
+  std::vector<std::string> names = config.list("queues");
+  for (std::string& key : split(config.text("routingKey"))) names.push_back(std::move(key));
+  for (const char* option : {"exchangeName", "deadLetterExchange", "deadLetterQueue",
+                             "deadLetterRoutingKey", "parkQueue", "virtualHost"})
+    names.push_back(config.text(option));
+  for (const std::string& name : names)
+    if (name.size() > 255)
+      return Error(ErrorKind::config, "'" + name.substr(0, 40) + "...' has " +
+                                          std::to_string(name.size()) +
+                                          " bytes, AMQP allows 255 for a name");
+  return {};
+}
+
 Result<void> read_topology(const Config& config, bool declare, Topology& out) {
   const std::string& exchange = config.text("exchangeName");
   out.exchange = exchange == "default" ? "" : exchange;
@@ -186,7 +201,8 @@ Result<EndpointOptions> read_endpoint(const Config& config, const Registry& regi
     out.broker.addresses.clear();  // the default port is another one
   if (Result<void> read = read_broker(config, out.broker); !read) return read.error();
   if (out.broker.connection_name.empty()) out.broker.connection_name = "drom " + out.uri;
-  Result<void> read = read_topology(config, config.flag("autoDeclare"), out.topology);
+  Result<void> read = check_names(config);
+  if (read) read = read_topology(config, config.flag("autoDeclare"), out.topology);
   if (read) read = read_topology(config, config.flag("autoDeclareProducer"), out.producer_topology);
   if (!read) return read.error();
   out.routing_key = config.text("routingKey");

@@ -329,7 +329,7 @@ void ProducerLink::answer(uint64_t id, std::optional<Error> error) {
 }
 
 // Whether the broker has what it has not confirmed is not known.
-void ProducerLink::lose(const Error& error) {
+void ProducerLink::lose(Error error) {
   {
     const std::lock_guard lock(mutex_);
     socket_ = -1;
@@ -343,6 +343,7 @@ void ProducerLink::lose(const Error& error) {
   changed_ = true;
   const std::optional<size_t> too_large = refused_size(error);
   Error unknown = error;
+  if (too_large) error.hint = "send less, or raise max_message_size of the broker";
   if (too_large || error.retryable()) unknown.kind = ErrorKind::transient;
   if (connected) unknown.what += "; whether the broker has the message is not known";
   for (Pending& pending : pending_) {

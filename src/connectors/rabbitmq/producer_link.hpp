@@ -81,7 +81,7 @@ class ProducerLink {
   void confirm(uint64_t tag, bool multiple, bool taken);
   void end(Pending& pending, bool taken);
   void answer(uint64_t id, std::optional<Error> error);
-  void lose(const Error& error);
+  void lose(Error error);
   void post();
 
   boost::asio::io_context& io_;

@@ -1,7 +1,7 @@
 # RabbitMQ for tests: a fresh node with a name, ports, an epmd and a data folder of its own; AMQP,
 # AMQP over TLS and management listen on 127.0.0.1 only. Exports DROM_TEST_RABBITMQ (an amqp url),
-# _TLS (an amqps url), _CA, _CLIENT_CERT and _CLIENT_KEY (PEM files), _MANAGEMENT (an http url) and
-# _PID (a file with the process id, for tests that pause the broker). The contract is in
+# _TLS (an amqps url), _CA, _CLIENT_CERT and _CLIENT_KEY (PEM files), _MANAGEMENT (an http url),
+# _CTL (rabbitmqctl for this node) and _PID (a file with its process id). The contract is in
 # with_servers.sh.
 
 server_packages() {
@@ -35,6 +35,7 @@ ssl_options.certfile = $dir/server.pem
 ssl_options.keyfile = $dir/server.key
 ssl_options.verify = verify_peer
 ssl_options.fail_if_no_peer_cert = false
+max_message_size = 16777216
 management.tcp.ip = 127.0.0.1
 management.tcp.port = $management
 CONF
@@ -56,6 +57,15 @@ CONF
   (cd "$dir" && as_child rabbitmq setpriv --pdeathsig TERM -- env "${settings[@]}" \
     "$bin/rabbitmq-server" >>"$dir/log" 2>&1 </dev/null) &
   echo $! >"$dir/pid"
+  # For tests that raise an alarm: rabbitmqctl with the settings of this node.
+  {
+    echo '#!/usr/bin/env bash'
+    [[ $EUID -ne 0 ]] || echo 'switch=(setpriv --reuid rabbitmq --regid rabbitmq --init-groups)'
+    printf 'cd %q && exec "${switch[@]}" env' "$dir"
+    printf ' %q' "${settings[@]}" "$bin/rabbitmqctl"
+    echo ' "$@"'
+  } >"$dir/ctl"
+  chmod 755 "$dir/ctl"
   wait_until 60 curl -fsu guest:guest -o /dev/null "http://127.0.0.1:$management/api/overview" ||
     return 1
   export DROM_TEST_RABBITMQ="amqp://guest:guest@127.0.0.1:$port/"
@@ -64,6 +74,7 @@ CONF
   export DROM_TEST_RABBITMQ_CLIENT_CERT="$dir/client.pem"
   export DROM_TEST_RABBITMQ_CLIENT_KEY="$dir/client.key"
   export DROM_TEST_RABBITMQ_MANAGEMENT="http://guest:guest@127.0.0.1:$management"
+  export DROM_TEST_RABBITMQ_CTL="$dir/ctl"
   export DROM_TEST_RABBITMQ_PID="$dir/server.pid"
 }
 
