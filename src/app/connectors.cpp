@@ -5,6 +5,9 @@
 #include "connectors/log/log.hpp"
 #include "connectors/mock/mock.hpp"
 #include "connectors/outbox/outbox.hpp"
+#ifdef DROM_RABBITMQ
+#include "connectors/rabbitmq/rabbitmq.hpp"
+#endif
 #include "connectors/seda/seda.hpp"
 #include "connectors/sql/sql.hpp"
 #include "connectors/stub/stub.hpp"
@@ -28,6 +31,9 @@ void register_builtin(Registry& registry) {
   register_log_component(registry);
   register_mock(registry);
   register_outbox(registry);
+#ifdef DROM_RABBITMQ
+  register_rabbitmq(registry);
+#endif
   register_seda(registry);
   register_sql_component(registry);
   register_stub(registry);

@@ -101,13 +101,16 @@ class Harness final : public BuildContext, public PropertySource, public EvalEnv
   }
 
   Scope scope(std::string_view route = "test") {
-    return Scope{manual_clock, captured, random_, *this, route, "step", nullptr};
+    return Scope{clock(), captured, random_, *this, route, "step", nullptr};
   }
 
   Registry& registry() override { return registry_; }
   const PropertySource& properties() const override { return *this; }
   Diagnostics& diagnostics() override { return problems; }
-  Clock& clock() override { return manual_clock; }
+  Clock& clock() override {
+    if (real_clock) return *real_clock;
+    return manual_clock;
+  }
   Log& log() override { return captured; }
   Rng& rng() override { return random_; }
   const EvalEnv& env() const override { return *this; }
@@ -166,7 +169,7 @@ class Harness final : public BuildContext, public PropertySource, public EvalEnv
     const auto it = environment_map.find(name);
     return it == environment_map.end() ? std::nullopt : std::optional(it->second);
   }
-  WallTime now() const override { return manual_clock.wall(); }
+  WallTime now() const override { return real_clock ? real_clock->wall() : manual_clock.wall(); }
   uint64_t random() const override { return random_.next(); }
   std::string_view instance() const override { return "test"; }
 
@@ -176,6 +179,7 @@ class Harness final : public BuildContext, public PropertySource, public EvalEnv
   std::map<std::string, Producer*, std::less<>> producers;
   CapturedLog captured;
   Diagnostics problems;
+  Clock* real_clock = nullptr;  // in place of the manual one, where the other side is real
 
  private:
   std::shared_ptr<void>& shared_slot(std::type_index type) override { return shared_[type]; }

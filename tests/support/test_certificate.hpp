@@ -42,7 +42,8 @@ inline void add_extension(X509* certificate, int id, const std::string& value) {
 // A fresh folder with cert.pem and key.pem for `host` (an address or a name), removed at the end.
 class TestCertificate {
  public:
-  explicit TestCertificate(const std::string& host, int valid_seconds = 3600);
+  // With less than nothing left it has expired.
+  explicit TestCertificate(const std::string& host, long seconds_left = 3600);
   ~TestCertificate();
   TestCertificate(const TestCertificate&) = delete;
   TestCertificate& operator=(const TestCertificate&) = delete;
@@ -53,7 +54,7 @@ class TestCertificate {
   std::string folder_;
 };
 
-inline TestCertificate::TestCertificate(const std::string& host, int valid_seconds) {
+inline TestCertificate::TestCertificate(const std::string& host, long seconds_left) {
   std::string folder = (std::filesystem::temp_directory_path() / "drom-http-XXXXXX").string();
   DROM_ASSERT(::mkdtemp(folder.data()));
   folder_ = folder;
@@ -63,7 +64,7 @@ inline TestCertificate::TestCertificate(const std::string& host, int valid_secon
   X509_set_version(certificate.get(), 2);
   ASN1_INTEGER_set(X509_get_serialNumber(certificate.get()), 1);
   X509_gmtime_adj(X509_getm_notBefore(certificate.get()), -3600);
-  X509_gmtime_adj(X509_getm_notAfter(certificate.get()), valid_seconds);
+  X509_gmtime_adj(X509_getm_notAfter(certificate.get()), seconds_left);
   X509_set_pubkey(certificate.get(), key.get());
   X509_NAME* name = X509_get_subject_name(certificate.get());
   X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC,
