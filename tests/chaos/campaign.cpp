@@ -21,9 +21,11 @@ namespace fs = std::filesystem;
 
 constexpr milliseconds kLease{500};
 constexpr milliseconds kDrainLimit{15'000};  // lease + longest backoff + what a busy machine needs
-constexpr milliseconds kOwnDeath{300};       // what a planned death gets before we kill
-constexpr size_t kRelays = 3;                // on a server
-constexpr size_t kInFlight = 16;             // maxInFlight of the relay
+constexpr milliseconds kDrainLimitBroker{40'000};  // and its clients may have to find it again
+constexpr milliseconds kBrokerBack{90'000};        // from its death until it answers again
+constexpr milliseconds kOwnDeath{300};             // what a planned death gets before we kill
+constexpr size_t kRelays = 3;                      // on a server
+constexpr size_t kInFlight = 16;                   // maxInFlight of the relay
 
 int64_t ns(milliseconds time) { return std::chrono::nanoseconds(time).count(); }
 
@@ -55,6 +57,10 @@ class Campaign {
   void fill_disk();
   void empty_disk();
   void crash_database();
+  void disturb_broker();
+  void kill_broker();
+  void heal_broker();
+  milliseconds drain_limit() const { return options_.broker ? kDrainLimitBroker : kDrainLimit; }
   void heal();
   void settle();
   void stop_engines();
@@ -79,10 +85,13 @@ class Campaign {
   size_t next_point_ = 0;
   Sink sink_;
   std::unique_ptr<FaultProxy> proxy_;
+  std::unique_ptr<FaultProxy> broker_proxy_;
   std::unique_ptr<Engines> engines_;
   std::unique_ptr<Writers> writers_;
-  bool healed_ = false;   // no more faults until the next round
-  int64_t heal_ns_ = 0;   // of the network; 0: nothing to heal
+  bool healed_ = false;  // no more faults until the next round
+  int64_t heal_ns_ = 0;  // of the network; 0: nothing to heal
+  int64_t broker_heal_ns_ = 0;
+  int64_t broker_resume_ns_ = 0;
   int64_t empty_ns_ = 0;  // when the disk gets room again; 0: it has
 };
 
@@ -92,6 +101,8 @@ Campaign::Campaign(const CampaignOptions& options)
   for (const std::string_view name : failpoint_names()) {
     // SQLite commits in the process itself, and its relay is guarded by a lock, not by a lease.
     if (!on_server() && (name == "commit.sent" || name == "lease.lost")) continue;
+    // A broker refuses no event for good.
+    if (options.broker && (name == "dlq.before" || name == "dlq.after")) continue;
     points_.emplace_back(name);
   }
 }
@@ -99,7 +110,8 @@ Campaign::Campaign(const CampaignOptions& options)
 void Campaign::write_routes() const {
   std::ofstream file(options_.folder + "/routes.yaml");
   const auto [type, properties] = data_source(options_.place);
-  file << route_file(type, properties, drom::to_string(kLease), options_.place.mode);
+  file << route_file(type, properties, drom::to_string(kLease), options_.place.mode,
+                     options_.broker);
 }
 
 WriterOptions Campaign::writer_options() {
@@ -108,6 +120,7 @@ WriterOptions Campaign::writer_options() {
   out.engines = engines_->ports();
   out.open_store = [this] { return open_store(options_.place); };
   out.seed = options_.seed;
+  if (options_.broker) out.poison_percent = 0;
   return out;
 }
 
@@ -125,6 +138,12 @@ void Campaign::prepare() {
   if (on_server()) {
     proxy_ = std::make_unique<FaultProxy>(options_.place.server_port());
     engine.defines.push_back("dbport=" + std::to_string(proxy_->port()));
+  }
+  if (options_.broker) {
+    options_.broker->create();
+    broker_proxy_ =
+        std::make_unique<FaultProxy>(options_.broker->port(), options_.broker->proxy_port());
+    engine.defines.push_back("broker=" + std::to_string(broker_proxy_->port()));
   }
   engines_ = std::make_unique<Engines>(engine, on_server() ? kRelays : 1);
   writers_ = std::make_unique<Writers>(writer_options(), sink_);
@@ -181,6 +200,14 @@ void Campaign::look_after() {
     proxy_->heal();
   }
   if (empty_ns_ != 0 && now >= empty_ns_) empty_disk();
+  if (broker_heal_ns_ != 0 && now >= broker_heal_ns_) {
+    broker_heal_ns_ = 0;
+    broker_proxy_->heal();
+  }
+  if (broker_resume_ns_ != 0 && now >= broker_resume_ns_) {
+    broker_resume_ns_ = 0;
+    options_.broker->resume();
+  }
   for (const auto& slot : engines_->slots()) {
     if (slot->resume_ns != 0 && now >= slot->resume_ns) {
       slot->resume_ns = 0;
@@ -265,10 +292,10 @@ void Campaign::drain_engine(Slot& slot) {
 
 // --- other faults ---
 
+constexpr ProxyMode kModes[] = {ProxyMode::down,  ProxyMode::blackhole, ProxyMode::reset,
+                                ProxyMode::slice, ProxyMode::delay,     ProxyMode::bandwidth};
+
 void Campaign::disturb_network() {
-  static constexpr ProxyMode kModes[] = {ProxyMode::down,  ProxyMode::blackhole,
-                                         ProxyMode::reset, ProxyMode::slice,
-                                         ProxyMode::delay, ProxyMode::bandwidth};
   const size_t choice = dice(std::size(kModes) + 4);
   if (choice < std::size(kModes)) {
     ProxyFault fault;
@@ -282,6 +309,46 @@ void Campaign::disturb_network() {
   } else {
     proxy_->cut_reply_after(dice(400));
     count("network: reply cut");
+  }
+}
+
+void Campaign::disturb_broker() {
+  if (broker_heal_ns_ != 0 || broker_resume_ns_ != 0) return;
+  const size_t choice = dice(std::size(kModes) + 4);
+  if (choice < std::size(kModes)) {
+    ProxyFault fault;
+    fault.mode = kModes[choice];
+    broker_proxy_->set(fault);
+    count(std::string("broker network: ") + to_string(fault.mode));
+    broker_heal_ns_ = now_ns() + ns(milliseconds(50 + dice(700)));
+  } else if (choice < std::size(kModes) + 2) {
+    broker_proxy_->cut_reply_after(dice(400));
+    count("broker network: reply cut");
+  } else {
+    options_.broker->pause();
+    count("broker paused");
+    broker_resume_ns_ = now_ns() + ns(milliseconds(100 + dice(1500)));
+  }
+}
+
+void Campaign::kill_broker() {
+  if (broker_resume_ns_ != 0) {
+    broker_resume_ns_ = 0;
+    options_.broker->resume();
+  }
+  options_.broker->kill();
+  count("broker killed");
+}
+
+void Campaign::heal_broker() {
+  if (!options_.broker) return;
+  if (broker_resume_ns_ != 0) options_.broker->resume();
+  broker_resume_ns_ = broker_heal_ns_ = 0;
+  broker_proxy_->heal();
+  const int64_t limit = now_ns() + ns(kBrokerBack);
+  while (!options_.broker->answers()) {
+    if (now_ns() > limit) return problem("the broker does not come back");
+    sleep_for(milliseconds(100));
   }
 }
 
@@ -303,6 +370,7 @@ void Campaign::empty_disk() {
 
 void Campaign::disturb() {
   Slot& slot = *engines_->slots()[dice(engines_->slots().size())];
+  if (options_.broker && dice(100) < 30) return disturb_broker();
   const uint64_t choice = dice(100);
   if (choice < 15) return drain_engine(slot);
   // On a server there is much else to do.
@@ -337,7 +405,9 @@ void Campaign::crash_database() {
 void Campaign::round(size_t kills) {
   const size_t first = report_.kills;
   const size_t crash_at = first + kills / 2;
+  const size_t kill_broker_at = first + kills / 4;
   bool crashed = !options_.server;
+  bool broker_killed = !options_.broker;
   healed_ = false;
   sink_.trouble(30);
   writers_->start();
@@ -350,6 +420,10 @@ void Campaign::round(size_t kills) {
     if (!crashed && report_.kills >= crash_at) {
       crashed = true;
       crash_database();
+    }
+    if (!broker_killed && report_.kills >= kill_broker_at) {
+      broker_killed = true;
+      kill_broker();
     }
     if (dice(100) < 30) disturb();
     strike(*engines_->slots()[dice(engines_->slots().size())]);
@@ -367,6 +441,7 @@ void Campaign::heal() {
   sink_.trouble(0);
   if (proxy_) proxy_->heal();
   heal_ns_ = 0;
+  heal_broker();
   if (empty_ns_ != 0) empty_disk();
   for (const auto& slot : engines_->slots()) {
     if (slot->resume_ns != 0) {
@@ -387,7 +462,7 @@ void Campaign::settle() {
   const int64_t healed = now_ns();
   const std::unique_ptr<Store> store = open_store(options_.place);
   Progress seen;
-  while (now_ns() - healed < ns(2 * kDrainLimit)) {
+  while (now_ns() - healed < ns(2 * drain_limit())) {
     seen = store->progress();
     if (seen.known && seen.due == 0 && seen.effects >= seen.sent) break;
     for (const auto& slot : engines_->slots()) reap(*slot);
@@ -395,7 +470,7 @@ void Campaign::settle() {
   }
   const double seconds = static_cast<double>(now_ns() - healed) / 1e9;
   report_.drain_max_s = std::max(report_.drain_max_s, seconds);
-  if (now_ns() - healed > ns(kDrainLimit))
+  if (now_ns() - healed > ns(drain_limit()))
     problem("after healing " + std::to_string(seen.due) + " events were still due after " +
             std::to_string(seconds) + " s");
   if (options_.verbose)
@@ -418,13 +493,15 @@ void Campaign::stop_engines() {
 
 void Campaign::judge() {
   History history;
-  history.destination = kDeliver;
+  history.destination = options_.broker ? options_.broker->name() : kDeliver;
   history.in_flight_max = kInFlight * engines_->slots().size();
   history.intents = writers_->intents();
   FinalState state = open_store(options_.place)->read();
   history.truth = std::move(state.events);
   history.effects = std::move(state.effects);
   history.delivered = sink_.delivered();
+  if (options_.broker)
+    for (Delivered& one : options_.broker->delivered()) history.delivered.push_back(std::move(one));
   history.faults = faults_;
   std::vector<std::string> twice;
   const History sends = take_sends(history, std::move(state.sends), twice);

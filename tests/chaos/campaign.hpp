@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 
+#include "chaos/broker.hpp"
 #include "chaos/database_server.hpp"
 #include "chaos/engines.hpp"
 #include "chaos/fault_proxy.hpp"
@@ -24,6 +25,7 @@ struct CampaignOptions {
   size_t round = 100;  // kills between two drains
   uint64_t seed = 1;
   DatabaseServer* server = nullptr;  // ours, may be crashed
+  Broker* broker = nullptr;          // between relays and consumer, may be killed
   const SmallDisk* disk = nullptr;   // holds the database, may be filled
   bool verbose = false;
 };

@@ -40,7 +40,9 @@ void Engines::start(Slot& slot, const std::string& point, const std::string& pla
                      "-D",
                      "drom.http.host=127.0.0.1",
                      "-D",
-                     "drom.http.port=" + std::to_string(slot.port)};
+                     "drom.http.port=" + std::to_string(slot.port),
+                     "-D",
+                     "engine=" + std::to_string(slot.number)};
   for (const std::string& define : options_.defines) {
     child.arguments.emplace_back("-D");
     child.arguments.push_back(define);

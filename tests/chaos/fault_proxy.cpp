@@ -189,8 +189,8 @@ struct FaultProxy::State {
     bool ended = false;
   };
 
-  explicit State(uint16_t upstream_port) : upstream(upstream_port), acceptor(io) {
-    listen(free_port());
+  State(uint16_t upstream_port, uint16_t own_port) : upstream(upstream_port), acceptor(io) {
+    listen(own_port != 0 ? own_port : free_port());
   }
 
   void listen(uint16_t wanted) {
@@ -251,7 +251,8 @@ struct FaultProxy::State {
   std::thread thread;
 };
 
-FaultProxy::FaultProxy(uint16_t upstream_port) : state_(std::make_shared<State>(upstream_port)) {
+FaultProxy::FaultProxy(uint16_t upstream_port, uint16_t port)
+    : state_(std::make_shared<State>(upstream_port, port)) {
   state_->thread = std::thread([state = state_.get()] {
     const auto guard = asio::make_work_guard(state->io);
     state->io.run();

@@ -28,8 +28,8 @@ struct ProxyFault {
 
 class FaultProxy {
  public:
-  // Listens on a free port of 127.0.0.1 and connects to `upstream_port` there.
-  explicit FaultProxy(uint16_t upstream_port);
+  // Listens on `port` of 127.0.0.1 (0: a free one) and connects to `upstream_port` there.
+  explicit FaultProxy(uint16_t upstream_port, uint16_t port = 0);
   ~FaultProxy();
   FaultProxy(const FaultProxy&) = delete;
   FaultProxy& operator=(const FaultProxy&) = delete;

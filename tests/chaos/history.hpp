@@ -40,7 +40,7 @@ struct Delivered {
   int64_t seq = 0;
   std::string hash;
   std::string destination;
-  int64_t at_ns = 0;
+  int64_t at_ns = 0;  // 0: nobody knows
 };
 
 struct Effect {

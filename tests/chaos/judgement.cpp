@@ -21,7 +21,7 @@ void measure(const History& history, const std::vector<int64_t>& kills_ns, Campa
   std::map<std::string, int64_t> first;
   std::vector<int64_t> news;
   for (const Delivered& d : history.delivered)
-    if (first.emplace(d.event, d.at_ns).second) news.push_back(d.at_ns);
+    if (d.at_ns != 0 && first.emplace(d.event, d.at_ns).second) news.push_back(d.at_ns);
   std::vector<int64_t> recovery;
   for (const int64_t at : kills_ns) {
     const auto next = std::upper_bound(news.begin(), news.end(), at);

@@ -43,6 +43,7 @@ struct Options {
   std::string conninfo;
   size_t round = 100;
   std::string mode = "claim";
+  std::string sink = "http";
   bool keep = false;
   bool verbose = false;
 };
@@ -56,6 +57,17 @@ std::string make_folder() {
   return name;
 }
 
+std::unique_ptr<Broker> open_broker(const std::string& sink) {
+#ifdef DROM_KAFKA
+  if (sink == "kafka") return open_kafka();
+#endif
+#ifdef DROM_RABBITMQ
+  if (sink == "rabbitmq") return open_rabbitmq();
+#endif
+  if (sink == "http") return nullptr;
+  throw std::runtime_error("this build has no " + sink);
+}
+
 int run(const Options& options) {
   const std::string folder = make_folder();
   std::vector<CampaignReport> reports;
@@ -66,6 +78,8 @@ int run(const Options& options) {
   common.program = fs::read_symlink("/proc/self/exe");
   common.round = options.round;
   common.verbose = options.verbose;
+  const std::unique_ptr<Broker> broker = open_broker(options.sink);
+  common.broker = broker.get();
   if (!clock_jumps()) not_run.emplace_back("clock jumps: the shifted clock is not seen");
 
   const bool both = options.store == "both";
@@ -74,6 +88,7 @@ int run(const Options& options) {
     postgres.place.database = Database::postgres;
     postgres.place.mode = options.mode;
     postgres.name = options.mode == "claim" ? "postgres" : "postgres-" + options.mode;
+    if (broker) postgres.name += "-" + broker->name();
     postgres.folder = folder + "/postgres";
     postgres.kills = both ? (options.kills + 1) / 2 : options.kills;
     postgres.seed = options.seed;
@@ -101,6 +116,7 @@ int run(const Options& options) {
     CampaignOptions mariadb = common;
     mariadb.place.database = Database::mariadb;
     mariadb.name = "mariadb";
+    if (broker) mariadb.name += "-" + broker->name();
     mariadb.folder = folder + "/mariadb";
     mariadb.kills = options.kills;
     mariadb.seed = options.seed;
@@ -115,6 +131,7 @@ int run(const Options& options) {
     CampaignOptions sqlite = common;
     sqlite.place.database = Database::sqlite;
     sqlite.name = "sqlite";
+    if (broker) sqlite.name += "-" + broker->name();
     sqlite.folder = folder + "/sqlite";
     sqlite.kills = both ? options.kills / 2 : options.kills;
     sqlite.seed = options.seed + 1;
@@ -151,6 +168,11 @@ int main(int argc, char** argv) {
   app.add_option("--mode", options.mode,
                  "Of the outbox on PostgreSQL; tableless: cdc, events without rows")
       ->check(CLI::IsMember({"claim", "log", "cdc", "tableless"}))
+      ->capture_default_str();
+  app.add_option("--sink", options.sink,
+                 "Where the relays deliver: a server of our own, or a broker that with_servers.sh "
+                 "has started for us alone")
+      ->check(CLI::IsMember({"http", "kafka", "rabbitmq"}))
       ->capture_default_str();
   app.add_option("--round", options.round, "Kills between two drains")->capture_default_str();
   app.add_option("--report", options.report, "Also writes the report to this file (Markdown)");

@@ -47,12 +47,7 @@ constexpr const char* kRoutes = R"yaml(
       uri: outbox:chaos
       parameters: { mode: {mode}, lease: {lease}, maximumAttempts: 0, initialDelay: 20ms, maxDelay: 200ms, maxPollDelay: 50ms, maxInFlight: 16 }
       steps:
-        - to:
-            uri: http://127.0.0.1:{{sink}}/deliver
-            parameters: { responseTimeout: 400ms, connectTimeout: 500ms }
-            variableReceive: answer
-        - to: direct:apply
-- route:
+{relay}- route:
     id: sends
     from:
       uri: outbox:sends
@@ -83,6 +78,23 @@ constexpr const char* kRoutes = R"yaml(
                     - to: "sql:INSERT INTO effects (event) VALUES (:#event)"
 )yaml";
 
+// The consumer's effects come after the sink's answer, or by way of the broker.
+constexpr const char* kToHttp = R"yaml(        - to:
+            uri: http://127.0.0.1:{{sink}}/deliver
+            parameters: { responseTimeout: 400ms, connectTimeout: 500ms }
+            variableReceive: answer
+        - to: direct:apply
+)yaml";
+constexpr const char* kToBroker = R"yaml(        - to:
+            {sink}
+- route:
+    id: consume
+    from:
+      {source}
+      steps:
+        - to: direct:apply
+)yaml";
+
 void put(std::string& text, const std::string& mark, const std::string& value) {
   for (size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at))
     text.replace(at, mark.size(), value);
@@ -91,8 +103,13 @@ void put(std::string& text, const std::string& mark, const std::string& value) {
 }  // namespace
 
 std::string route_file(const std::string& bean_type, const std::string& properties,
-                       const std::string& lease, const std::string& mode) {
+                       const std::string& lease, const std::string& mode, const Broker* broker) {
   std::string out = kRoutes;
+  put(out, "{relay}", broker ? kToBroker : kToHttp);
+  if (broker) {
+    put(out, "{sink}", broker->sink());
+    put(out, "{source}", broker->source());
+  }
   const bool mariadb = bean_type == "drom.mysql";
   put(out, "{count}",
       mariadb

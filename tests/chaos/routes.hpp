@@ -4,10 +4,13 @@
 
 #include <string>
 
+#include "chaos/broker.hpp"
+
 namespace drom::chaos {
 
-// `data_source` is the YAML of the properties of the bean `db`, after its type.
+// `properties` is the YAML of the properties of the bean `db`. With a broker, the relay delivers to
+// it and the consumer takes from it.
 std::string route_file(const std::string& bean_type, const std::string& properties,
-                       const std::string& lease, const std::string& mode);
+                       const std::string& lease, const std::string& mode, const Broker* broker);
 
 }  // namespace drom::chaos

@@ -57,7 +57,7 @@ NewTransaction Writers::make(uint64_t& dice, const std::string& tx, bool direct)
     event.event = tx + "-" + std::to_string(i);
     event.key = "k" + std::to_string(roll(dice, options_.keys));
     event.pad = pad(dice);
-    event.poison = roll(dice, 100) < 2;
+    event.poison = roll(dice, 100) < options_.poison_percent;
     out.events.push_back(std::move(event));
   }
   std::sort(out.events.begin(), out.events.end(),

@@ -22,6 +22,7 @@ struct WriterOptions {
   size_t direct = 1;
   milliseconds pause{12};  // between two transactions of a thread, on average
   uint64_t seed = 1;
+  unsigned poison_percent = 2;  // of the events
 };
 
 class Writers {

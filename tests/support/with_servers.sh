@@ -29,6 +29,22 @@ run_as() {
   (as_child "$@")
 }
 
+# keep_running DIR USER PROGRAM ARGS...: as_child, and again whenever it dies, so that tests may kill it;
+# until DIR/stopped is there, or with_servers.sh is gone. Its process id is in DIR/pid.
+keep_running() {
+  local dir=$1 guard
+  shift
+  tail --pid=$$ -f /dev/null &
+  guard=$!
+  while [[ ! -e $dir/stopped ]] && kill -0 $$ 2>/dev/null; do
+    (as_child "$@") &
+    echo $! >"$dir/pid"
+    wait -n
+    kill -0 $$ 2>/dev/null || kill -KILL "$(cat "$dir/pid")"
+  done
+  kill "$guard" 2>/dev/null
+}
+
 # free_port: a TCP port of 127.0.0.1 that nobody listens on at this moment, below those that the
 # system gives to outgoing connections: a server that is restarted finds it free again.
 free_port() {

@@ -314,7 +314,7 @@ INSTANTIATE_TEST_SUITE_P(All, CuttableTest, ::testing::ValuesIn(names(&Features:
                          name_of);
 INSTANTIATE_TEST_SUITE_P(All, RestartTest, ::testing::ValuesIn(names(&Features::restarts)),
                          name_of);
-// Until a connector has a server that can be disturbed.
+// In a build without a connector whose server can be disturbed.
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(CuttableTest);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(RestartTest);
 

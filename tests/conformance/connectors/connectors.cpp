@@ -1,12 +1,27 @@
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <functional>
 
+#include "chaos/child.hpp"
+#include "chaos/fault_proxy.hpp"
 #include "chaos/http_io.hpp"
 #include "conformance/connectors/connector.hpp"
 #include "drom/rt/random.hpp"
 
 namespace drom::conformance {
 namespace {
+
+// Kills the server whose process id is in the file that the variable names, and waits until it is
+// there again: with_servers.sh starts it again.
+[[maybe_unused]] void restart_by(const char* pid_variable, const std::function<bool()>& answers) {
+  pid_t pid = 0;
+  std::ifstream(std::getenv(pid_variable)) >> pid;
+  if (pid > 1) ::kill(pid, SIGKILL);
+  chaos::sleep_for(milliseconds(500));
+  for (int i = 0; i < 900 && !answers(); ++i) chaos::sleep_for(milliseconds(100));
+}
 
 class Seda final : public Connector {
  public:
@@ -66,6 +81,59 @@ class Http final : public Connector {
   uint16_t port_ = chaos::free_port();
 };
 
+#ifdef DROM_RABBITMQ
+class Rabbit final : public Connector {
+ public:
+  Rabbit() {
+    if (missing()) return;
+    const std::string url = std::getenv("DROM_TEST_RABBITMQ");
+    port_ = static_cast<uint16_t>(std::stoi(url.substr(url.rfind(':') + 1)));
+    proxy_ = std::make_unique<chaos::FaultProxy>(port_);
+  }
+  std::string name() const override { return "rabbitmq"; }
+  Features features() const override {
+    return {.keeps = true,
+            .again = true,
+            .bytes = true,
+            .bounded = true,
+            .cuttable = true,
+            .restarts = true};
+  }
+  std::optional<std::string> missing() const override {
+    if (std::getenv("DROM_TEST_RABBITMQ")) return std::nullopt;
+    return "DROM_TEST_RABBITMQ is not set";
+  }
+  void prepare(Routes& routes, const std::string&) override {
+    routes.bean("broker", "drom.rabbitmq",
+                {{"addresses", "127.0.0.1:" + std::to_string(proxy_->port())},
+                 {"connectTimeout", "2s"},
+                 {"heartbeat", "2s"}});
+  }
+  std::string source(const std::string& queue) const override {
+    return "rabbitmq:" + queue + "?queues=" + queue + "&routingKey=k&requeueDelay=50ms";
+  }
+  std::string sink(const std::string& queue) const override {
+    return "rabbitmq:" + queue + "?routingKey=k&autoDeclareProducer=true&confirmTimeout=5s";
+  }
+  void cut() override { proxy_->set({.mode = chaos::ProxyMode::down}); }
+  void heal() override { proxy_->heal(); }
+  void restart_server() override {
+    restart_by("DROM_TEST_RABBITMQ_PID", [this] {
+      return chaos::http_post(management(), "/api/health", "", milliseconds(1000)) > 0 &&
+             chaos::Socket::connect(port_, milliseconds(500)).valid();
+    });
+  }
+
+ private:
+  static uint16_t management() {
+    const std::string url = std::getenv("DROM_TEST_RABBITMQ_MANAGEMENT");
+    return static_cast<uint16_t>(std::stoi(url.substr(url.rfind(':') + 1)));
+  }
+  uint16_t port_ = 0;
+  std::unique_ptr<chaos::FaultProxy> proxy_;
+};
+#endif
+
 template <class T>
 std::unique_ptr<Connector> make() {
   return std::make_unique<T>();
@@ -75,7 +143,13 @@ std::unique_ptr<Connector> make() {
 
 const std::vector<std::pair<std::string, ConnectorFactory>>& connectors() {
   static const std::vector<std::pair<std::string, ConnectorFactory>> all = {
-      {"seda", make<Seda>}, {"outbox", make<Outbox>}, {"http", make<Http>}};
+      {"seda", make<Seda>},
+      {"outbox", make<Outbox>},
+      {"http", make<Http>},
+#ifdef DROM_RABBITMQ
+      {"rabbitmq", make<Rabbit>},
+#endif
+  };
   return all;
 }
 

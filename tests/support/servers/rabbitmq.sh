@@ -54,9 +54,8 @@ CONF
   echo $! >"$dir/epmd.pid"
   wait_until 10 env "${settings[@]}" epmd -names || return 1
   # TERM is its orderly end; it takes no INT.
-  (cd "$dir" && as_child rabbitmq setpriv --pdeathsig TERM -- env "${settings[@]}" \
+  (cd "$dir" && keep_running "$dir" rabbitmq setpriv --pdeathsig TERM -- env "${settings[@]}" \
     "$bin/rabbitmq-server" >>"$dir/log" 2>&1 </dev/null) &
-  echo $! >"$dir/pid"
   # For tests that raise an alarm: rabbitmqctl with the settings of this node.
   {
     echo '#!/usr/bin/env bash'
@@ -80,6 +79,7 @@ CONF
 
 server_stop() {
   local pid
+  touch "$1/stopped"
   pid=$(cat "$1/server.pid" 2>/dev/null || cat "$1/pid" 2>/dev/null)
   if [[ -n $pid ]] && kill -TERM "$pid" 2>/dev/null; then
     if ! wait_until 20 eval "! kill -0 $pid"; then kill -KILL "$pid"; fi
