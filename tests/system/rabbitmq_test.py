@@ -5,6 +5,7 @@ import json
 import os
 import random
 import sqlite3
+import subprocess
 import sys
 import time
 import unittest
@@ -167,6 +168,43 @@ class RabbitMq(unittest.TestCase):
         self.assertLess(service.log().count("on purpose"), 300)
 
 
+    def test_c30_an_unroutable_event_is_not_sent_until_there_is_a_queue(self):
+        self.broker.exchange(self.name)
+        self.addCleanup(self.broker.remove_exchange, self.name)
+        service = self.start_routes(C30)
+        self.assertEqual(service.request("POST", "/events", "e1")[0], 200)
+        database = os.path.join(self.folder.name, "shop.db")
+        db = sqlite3.connect(database, timeout=30)
+        self.addCleanup(db.close)
+        state = "SELECT status, last_error FROM outbox_ev"
+        until(lambda: db.execute(state).fetchone()[0] == "dead", "the event is dead")
+        self.assertIn("unroutable", db.execute(state).fetchone()[1])
+        self.broker.queue(self.name)
+        self.addCleanup(self.broker.remove, self.name)
+        self.broker.bind(self.name, self.name, "a.b")
+        retried = subprocess.run([PROGRAM, "outbox", "retry", "--name", "ev", "--url", database, "--dead"],
+                                 capture_output=True, text=True, timeout=60)
+        self.assertEqual(retried.returncode, 0, retried.stderr)
+        until(lambda: db.execute(state).fetchone()[0] == "sent", "the event is sent")
+        self.assertEqual(service.terminate(), 0)
+        self.assertEqual([message["payload"] for message in self.broker.take(self.name)], ["e1"])
+
+    def test_a_send_inside_a_transaction_is_kept_with_it(self):
+        self.broker.queue(self.name)
+        self.addCleanup(self.broker.remove, self.name)
+        service = self.start_routes(KEPT)
+        self.assertEqual(service.request("POST", "/orders", "tea")[0], 200)
+        self.assertNotEqual(service.request("POST", "/orders", "bad")[0], 200)
+        got = until(lambda: self.broker.take(self.name), "the message of the order")
+        self.assertEqual([message["payload"] for message in got], ["tea"])
+        self.assertEqual(got[0]["properties"]["headers"]["shop"], "north")
+        db = sqlite3.connect(os.path.join(self.folder.name, "shop.db"), timeout=30)
+        self.addCleanup(db.close)
+        until(lambda: db.execute("SELECT status FROM outbox_sends").fetchall() == [("sent",)], "the send is marked")
+        self.assertEqual(service.terminate(), 0)
+        self.assertEqual(self.broker.take(self.name), [])
+
+
 HEAD = """
 - beans:
     - name: broker
@@ -204,6 +242,45 @@ C46 = """
       steps:
         - setHeader: { name: cause, simple: "${exception.message}" }
         - to: rabbitmq:NAME.dead?routingKey=gone
+"""
+
+DATABASE = """
+- beans:
+    - name: db
+      type: drom.sqlite
+      properties:
+        file: "{{data}}/shop.db"
+        init: CREATE TABLE IF NOT EXISTS orders (id INTEGER PRIMARY KEY, item TEXT NOT NULL)
+"""
+C30 = DATABASE + """
+- route:
+    from:
+      uri: platform-http:/events
+      steps:
+        - transacted:
+            steps:
+              - to: outbox:ev
+- route:
+    from:
+      uri: outbox:ev
+      steps:
+        - to: rabbitmq:NAME?routingKey=a.b
+"""
+KEPT = DATABASE + """        outbox: sends
+- route:
+    from:
+      uri: platform-http:/orders
+      steps:
+        - setHeader: { name: shop, constant: north }
+        - transacted:
+            steps:
+              - to: "sql:INSERT INTO orders (item) VALUES (:#${body})"
+              - to: rabbitmq:default?routingKey=NAME
+              - choice:
+                  when:
+                    - simple: "${body} == 'bad'"
+                      steps:
+                        - throwException: { exceptionType: data, message: no }
 """
 
 if __name__ == "__main__":
