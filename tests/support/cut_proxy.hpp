@@ -40,6 +40,11 @@ class CutProxy {
     cut_ = true;
     while (cut_) ::usleep(200);
   }
+  // Ends all connections, and all new ones at once.
+  void refuse(bool refused) {
+    refused_ = refused;
+    cut();
+  }
   // Carries nothing, and takes no new connections, until it is resumed.
   void pause(bool paused) { paused_ = paused; }
   // What the broker says stays here; what the client says is carried.
@@ -119,7 +124,7 @@ class CutProxy {
   int target_;
   int listener_;
   int port_ = 0;
-  std::atomic<bool> stop_ = false, cut_ = false, paused_ = false, muted_ = false;
+  std::atomic<bool> stop_ = false, cut_ = false, paused_ = false, refused_ = false, muted_ = false;
   std::atomic<int> connections_ = 0;
   std::vector<Pair> pairs_;
   std::thread thread_;

@@ -194,6 +194,21 @@ TEST_F(RabbitConsumerTest, C33ADeletedQueueIsSubscribedAgainWhenItIsThere) {
   close(*from);
 }
 
+TEST_F(RabbitConsumerTest, HeartbeatsKeepAnIdleConnectionAndNoticeADeadOne) {
+  CutProxy proxy(place.port);
+  const auto from = simple_consumer({{"heartbeat", "1s"}, {"addresses", proxy.address()}});
+  harness.run(clock->sleep(milliseconds(3500)));  // the broker would have closed it
+  peer->publish("", queue_, "x");
+  settle(*from, polled(*from, 1));
+  EXPECT_EQ(proxy.connections(), 1);
+  proxy.pause(true);
+  const Result<Batch> dead = harness.run(from->poll(1));
+  ASSERT_FALSE(dead.ok());
+  EXPECT_EQ(dead.error().kind, ErrorKind::not_connected);
+  proxy.pause(false);
+  close(*from);
+}
+
 TEST_F(RabbitConsumerTest, SeveralQueuesFeedOneConsumer) {
   const std::string other = fresh("other");
   const auto from = consumer("default", {{"queues", queue_ + "," + other}});

@@ -8,8 +8,6 @@ namespace {
 
 // One short string of AMQP has its length in one byte.
 constexpr size_t kShortMax = 255;
-// Properties travel in one frame, which is 128 KiB by the broker's default.
-constexpr size_t kHeadersMax = 100 * 1024;
 constexpr int kDepthMax = 16;
 
 Error too_long(std::string_view what, size_t size) {

@@ -16,6 +16,10 @@
 
 namespace drom::rabbitmq {
 
+// Of the headers of one message together. Properties travel in one frame, which is 128 KiB by the
+// broker's default.
+constexpr size_t kHeadersMax = 100 * 1024;
+
 inline std::string_view view(amqp_bytes_t bytes) {
   return {static_cast<const char*>(bytes.bytes), bytes.len};
 }

@@ -174,8 +174,23 @@ void ProducerLink::publish() {
   }
 }
 
+// The header of a message travels in one frame, which the broker may have made smaller than ours.
+bool ProducerLink::fits(const Outgoing& message) const {
+  constexpr size_t kProperties = 3000;  // all the short strings at their longest
+  const auto frame_max = static_cast<size_t>(amqp_get_frame_max(connection_->get()));
+  if (frame_max >= kHeadersMax + kProperties) return true;
+  Table table(message.headers);
+  return table.encoded().size() + kProperties <= frame_max;
+}
+
 Result<void> ProducerLink::publish_one(Send send, bool parked) {
   const uint64_t id = send.id;
+  if (!fits(send.message)) {
+    answer(id, Error(ErrorKind::data,
+                     options_.uri + ": the headers do not fit into one frame of the broker",
+                     "remove the large ones, or raise frame_max of the broker"));
+    return {};
+  }
   if (send.request) {
     if (!listens_) {
       Result<void> listening = connection_->consume_replies(kReplies);

@@ -73,6 +73,7 @@ class ProducerLink {
   void loop();
   bool collect();
   void publish();
+  bool fits(const Outgoing& message) const;
   Result<void> publish_one(Send send, bool parked);
   void read_all();
   void take_frame(const amqp_frame_t& frame);
