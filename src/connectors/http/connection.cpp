@@ -270,10 +270,10 @@ async<ErrorCode> Connection::write_source(const WireRequest& request) {
     ec = co_await write_piece(head, *piece, request.chunked);
     head = {};
   }
-  if (!ec && request.chunked)
-    ec = co_await write_piece(head, {}, true);
-  else if (!ec && !head.empty())
-    ec = co_await write_piece(head, {}, false);
+  // The last chunk; or a head that has not gone yet, because there is no body.
+  const std::string_view nothing;
+  if (!ec && (request.chunked || !head.empty()))
+    ec = co_await write_piece(head, nothing, request.chunked);
   co_return ec;
 }
 

@@ -5,9 +5,9 @@
 
 #include <cerrno>
 
-#include "connectors/file/file_name.hpp"
 #include "connectors/http/message_reader.hpp"
 #include "drom/spi/build_context.hpp"
+#include "rt/files/file_name.hpp"
 
 namespace drom::http {
 namespace {

@@ -7,9 +7,9 @@
 #include <memory>
 #include <string>
 
-#include "connectors/file/directory.hpp"
 #include "connectors/http/body_stream.hpp"
 #include "connectors/http/content_coding.hpp"
+#include "rt/files/directory.hpp"
 #include "rt/lane.hpp"
 
 namespace drom {
