@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "connectors/file/directory.hpp"
-#include "connectors/file/file_name.hpp"
+#include "rt/files/directory.hpp"
+#include "rt/files/file_name.hpp"
 
 namespace drom::file {
 

@@ -2,7 +2,7 @@
 #include <sys/stat.h>
 
 #include "connectors/file/file_fixture.hpp"
-#include "connectors/file/posix.hpp"
+#include "rt/files/posix.hpp"
 
 namespace drom {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "connectors/file/directory.hpp"
-#include "connectors/file/file_name.hpp"
+#include "rt/files/directory.hpp"
+#include "rt/files/file_name.hpp"
 
 namespace drom::file {
 

@@ -22,6 +22,8 @@ using ErrorCode = boost::system::error_code;
 
 constexpr size_t kReadBytes = 16 * 1024;
 constexpr size_t kChunkBytes = 64 * 1024;
+constexpr size_t kPieceBytes = 256 * 1024;   // to a sink
+constexpr size_t kOddBodyMax = 1024 * 1024;  // of an answer that a sink does not take
 constexpr size_t kHeadBytesMax = 64 * 1024;
 
 using Endpoints = std::vector<tcp::endpoint>;
@@ -176,8 +178,9 @@ async<Result<void>> Connection::tunnel(const Way& way) {
   if (!way.proxy->authorization.empty())
     request.head.append("Proxy-Authorization: ").append(way.proxy->authorization).append("\r\n");
   request.head += "\r\n";
+  request.head_only = true;
   const ErrorCode written = co_await write(request);
-  Result<Response> response = co_await read(true, 0);
+  Result<Response> response = co_await read(request, 0);
   if (!response || written)
     co_return Error(ErrorKind::not_connected,
                     way.proxy->name() + " gives no tunnel to " + peer_ + ": " +
@@ -214,14 +217,19 @@ async<Result<Response>> Connection::exchange(const WireRequest& request, millise
                                              uint64_t body_bytes_max) {
   expired_ = false;
   unanswered_ = true;
+  source_error_.reset();
   deadline_.in(timeout);
   const ErrorCode written = co_await write(request);
   if (failpoint("publish.sent_no_ack")) {
     close();
     co_return Error(ErrorKind::timeout, "no answer in time");
   }
+  if (source_error_) {
+    close();  // half a request is none
+    co_return std::move(*source_error_);
+  }
   // Also after a failure: a server that refuses a body answers and closes without reading it.
-  Result<Response> response = co_await read(request.head_only, body_bytes_max);
+  Result<Response> response = co_await read(request, body_bytes_max);
   deadline_.off();
   const bool refused = !response && response.error().kind == ErrorKind::rejected;  // it knows why
   if (!response && written && unanswered_ && !refused) co_return failure("sending", written);
@@ -230,13 +238,65 @@ async<Result<Response>> Connection::exchange(const WireRequest& request, millise
 }
 
 async<ErrorCode> Connection::write(const WireRequest& request) {
+  if (request.source) {
+    const ErrorCode sent = co_await write_source(request);
+    co_return sent;
+  }
   const std::string_view body = request.body.raw();
   if (request.chunked) {
     const ErrorCode chunks = co_await write_chunks(request.head, body);
     co_return chunks;
   }
-  const std::array<asio::const_buffer, 2> buffers{asio::buffer(request.head),
-                                                  asio::buffer(body.data(), body.size())};
+  const ErrorCode sent = co_await write_piece(request.head, body, false);
+  co_return sent;
+}
+
+// As many bytes as the head has promised, whatever happens to the source meanwhile.
+async<ErrorCode> Connection::write_source(const WireRequest& request) {
+  std::string_view head = request.head;
+  uint64_t left = request.source->size();
+  request.source->rewind();
+  ErrorCode ec;
+  while (left > 0 && !ec) {
+    Result<std::string> piece = co_await request.source->next();
+    if (piece && piece->empty())
+      piece = Error(ErrorKind::data, "the body became shorter while it was being sent");
+    if (!piece) {
+      source_error_ = std::move(piece.error());
+      co_return asio::error::operation_aborted;
+    }
+    piece->resize(std::min<uint64_t>(piece->size(), left));
+    left -= piece->size();
+    ec = co_await write_piece(head, *piece, request.chunked);
+    head = {};
+  }
+  // The last chunk; or a head that has not gone yet, because there is no body.
+  const std::string_view nothing;
+  if (!ec && (request.chunked || !head.empty()))
+    ec = co_await write_piece(head, nothing, request.chunked);
+  co_return ec;
+}
+
+async<ErrorCode> Connection::write_chunks(std::string_view head, std::string_view body) {
+  ErrorCode ec;
+  while (!ec) {
+    const std::string_view chunk = body.substr(0, kChunkBytes);
+    body.remove_prefix(chunk.size());
+    ec = co_await write_piece(head, chunk, true);
+    head = {};
+    if (chunk.empty()) break;  // the last chunk is the empty one
+  }
+  co_return ec;
+}
+
+// The head goes with the first piece of the body. Chunks: RFC 9112, 7.1.
+async<ErrorCode> Connection::write_piece(std::string_view head, std::string_view piece,
+                                         bool chunked) {
+  std::array<char, 20> size{};
+  if (chunked) std::snprintf(size.data(), size.size(), "%zx\r\n", piece.size());
+  const std::array<asio::const_buffer, 4> buffers{
+      asio::buffer(head.data(), head.size()), asio::buffer(size.data(), std::strlen(size.data())),
+      asio::buffer(piece.data(), piece.size()), asio::buffer("\r\n", chunked ? 2 : 0)};
   ErrorCode ec;
   if (tls_)
     co_await asio::async_write(*tls_, buffers, asio::redirect_error(asio::use_awaitable, ec));
@@ -245,29 +305,34 @@ async<ErrorCode> Connection::write(const WireRequest& request) {
   co_return ec;
 }
 
-// RFC 9112, 7.1. The head goes with the first chunk.
-async<ErrorCode> Connection::write_chunks(std::string_view head, std::string_view body) {
-  ErrorCode ec;
-  while (!ec) {
-    const std::string_view chunk = body.substr(0, kChunkBytes);
-    body.remove_prefix(chunk.size());
-    std::array<char, 20> size{};
-    std::snprintf(size.data(), size.size(), "%zx\r\n", chunk.size());
-    const std::array<asio::const_buffer, 4> buffers{
-        asio::buffer(head.data(), head.size()), asio::buffer(size.data(), std::strlen(size.data())),
-        asio::buffer(chunk.data(), chunk.size()), asio::buffer("\r\n", 2)};
-    if (tls_)
-      co_await asio::async_write(*tls_, buffers, asio::redirect_error(asio::use_awaitable, ec));
-    else
-      co_await asio::async_write(socket_, buffers, asio::redirect_error(asio::use_awaitable, ec));
-    head = {};
-    if (chunk.empty()) break;  // the last chunk is the empty one
+// Where the body of an answer goes.
+struct Connection::Passing {
+  BodySink* sink;
+  bool begun = false;   // the head has been judged
+  bool active = false;  // the sink takes this body
+};
+
+// Hands to the sink what has come of the body, in pieces that are worth it.
+async<Result<void>> Connection::pass_on(ResponseReader& reader, Passing& passing) {
+  const ReadState state = reader.state();
+  const bool here = state == ReadState::body || state == ReadState::complete;
+  if (!passing.sink || !here || reader.response().status < 200) co_return Result<void>();
+  if (!passing.begun) {
+    passing.begun = true;
+    passing.active = passing.sink->begin(reader.response());
+    if (!passing.active) reader.body_max(kOddBodyMax);
   }
-  co_return ec;
+  const bool enough = state == ReadState::complete || reader.body_waiting() >= kPieceBytes;
+  if (!passing.active || !enough) co_return Result<void>();
+  std::string piece = reader.take_body();
+  if (piece.empty()) co_return Result<void>();
+  Result<void> taken = co_await passing.sink->take(std::move(piece));
+  co_return taken;
 }
 
-async<Result<Response>> Connection::read(bool head_only, uint64_t body_bytes_max) {
-  ResponseReader reader(kHeadBytesMax, body_bytes_max, head_only);
+async<Result<Response>> Connection::read(const WireRequest& request, uint64_t body_bytes_max) {
+  ResponseReader reader(kHeadBytesMax, body_bytes_max, request.head_only);
+  Passing passing{request.sink};
   size_t end = 0;
   if (input_.size() < kReadBytes) input_.resize(kReadBytes);
   while (true) {
@@ -280,27 +345,21 @@ async<Result<Response>> Connection::read(bool head_only, uint64_t body_bytes_max
     else
       got = co_await socket_.async_read_some(room, asio::redirect_error(asio::use_awaitable, ec));
     if (got > 0) unanswered_ = false;
-    end += got;
-    size_t begin = 0;
-    while (begin < end) {
-      const size_t used = reader.consume(std::string_view(input_.data() + begin, end - begin));
-      begin += used;
-      if (reader.state() == ReadState::complete && reader.response().status < 200) {
-        // 100 and 103 come before the answer; nobody has asked to switch protocols (101).
-        if (reader.response().status == 101)
-          co_return Error(ErrorKind::rejected, "the server wants to switch protocols");
-        reader = ResponseReader(kHeadBytesMax, body_bytes_max, head_only);
-        continue;
-      }
-      if (used == 0 || reader.state() == ReadState::complete) break;
-    }
-    std::copy(input_.begin() + static_cast<std::ptrdiff_t>(begin),
-              input_.begin() + static_cast<std::ptrdiff_t>(end), input_.begin());
-    end -= begin;
+    end = feed(reader, end + got);
     const bool ended = ec == asio::error::eof;
     if (ended && reader.state() != ReadState::refused) reader.end();
+    if (passing.sink) {
+      Result<void> passed = co_await pass_on(reader, passing);
+      if (!passed) {
+        close();
+        co_return std::move(passed.error());
+      }
+    }
     if (reader.state() == ReadState::complete) {
       Response response = std::move(reader.response());
+      // Nobody has asked to switch protocols.
+      if (response.status == 101)
+        co_return Error(ErrorKind::rejected, "the server wants to switch protocols");
       // Bytes that nobody asked for belong to no answer.
       if (end > 0 || ended) response.keep_alive = false;
       co_return response;
@@ -312,6 +371,25 @@ async<Result<Response>> Connection::read(bool head_only, uint64_t body_bytes_max
     }
     if (ec) co_return failure("waiting for the answer", ec);
   }
+}
+
+// Gives the reader the first `end` bytes of the input; what it leaves stays at the front. How much
+// that is.
+size_t Connection::feed(ResponseReader& reader, size_t end) {
+  size_t begin = 0;
+  while (begin < end) {
+    const size_t used = reader.consume(std::string_view(input_.data() + begin, end - begin));
+    begin += used;
+    const bool complete = reader.state() == ReadState::complete;
+    if (complete && reader.response().status < 200 && reader.response().status != 101) {
+      reader.restart();  // 100 and 103 come before the answer
+      continue;
+    }
+    if (used == 0 || complete) break;
+  }
+  std::copy(input_.begin() + static_cast<std::ptrdiff_t>(begin),
+            input_.begin() + static_cast<std::ptrdiff_t>(end), input_.begin());
+  return end - begin;
 }
 
 }  // namespace drom::http

@@ -5,9 +5,11 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl/stream.hpp>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "connectors/http/body_stream.hpp"
 #include "connectors/http/deadline.hpp"
 #include "connectors/http/message_reader.hpp"
 #include "connectors/http/proxy.hpp"
@@ -39,10 +41,12 @@ struct Way {
 // A request as it goes over the wire: `head` ends with the empty line.
 struct WireRequest {
   std::string head;
-  Value body;               // null, text or bytes
-  bool chunked = false;     // the body goes in chunks, as the head says
-  bool head_only = false;   // HEAD: the answer has no body
-  bool idempotent = false;  // may be sent again when nobody knows whether it arrived
+  Value body;                    // null, text or bytes
+  BodySource* source = nullptr;  // in place of `body`
+  BodySink* sink = nullptr;      // for the body of the answer
+  bool chunked = false;          // the body goes in chunks, as the head says
+  bool head_only = false;        // HEAD: the answer has no body
+  bool idempotent = false;       // may be sent again when nobody knows whether it arrived
 };
 
 class Connection {
@@ -66,8 +70,14 @@ class Connection {
 
  private:
   async<boost::system::error_code> write(const WireRequest& request);
+  async<boost::system::error_code> write_source(const WireRequest& request);
   async<boost::system::error_code> write_chunks(std::string_view head, std::string_view body);
-  async<Result<Response>> read(bool head_only, uint64_t body_bytes_max);
+  async<boost::system::error_code> write_piece(std::string_view head, std::string_view piece,
+                                               bool chunked);
+  async<Result<Response>> read(const WireRequest& request, uint64_t body_bytes_max);
+  size_t feed(ResponseReader& reader, size_t end);
+  struct Passing;
+  async<Result<void>> pass_on(ResponseReader& reader, Passing& passing);
   async<Result<void>> reach(const Target& target, Clock& clock, milliseconds timeout);
   async<Result<void>> tunnel(const Way& way);
   async<Result<void>> handshake(const Way& way);
@@ -82,6 +92,7 @@ class Connection {
   Deadline deadline_;
   bool expired_ = false;
   bool unanswered_ = false;
+  std::optional<Error> source_error_;  // why the source of a body had no more
   std::vector<char> input_;
 };
 

@@ -1,5 +1,6 @@
 #include "connectors/http/http_producer.hpp"
 
+#include "connectors/http/file_body.hpp"
 #include "connectors/http/outgoing.hpp"
 #include "connectors/http/producer_config.hpp"
 #include "drom/spi/build_context.hpp"
@@ -8,6 +9,12 @@ namespace drom::http {
 namespace {
 
 constexpr size_t kErrorBodyMax = 64 * 1024;
+
+// Bodies that are files.
+struct Files {
+  std::unique_ptr<FileSource> source;
+  std::unique_ptr<FileSink> sink;
+};
 
 // What the attempts of one request share.
 struct Course {
@@ -20,8 +27,11 @@ struct Course {
 class HttpProducer final : public Producer {
  public:
   HttpProducer(std::shared_ptr<HttpClient> client, std::shared_ptr<TokenSource> tokens,
-               ProducerOptions options)
-      : client_(std::move(client)), tokens_(std::move(tokens)), options_(std::move(options)) {}
+               std::shared_ptr<Lane> lane, ProducerOptions options)
+      : client_(std::move(client)),
+        tokens_(std::move(tokens)),
+        lane_(std::move(lane)),
+        options_(std::move(options)) {}
 
   bool defers_in_transaction() const override { return options_.in_only; }
   bool defers_when_in_only() const override { return true; }
@@ -29,22 +39,74 @@ class HttpProducer final : public Producer {
   async<> run(Batch& batch, Scope& scope) override {
     for (Exchange& exchange : batch) {
       if (!exchange.running()) continue;
-      Result<Outgoing> out = begin_request(options_, exchange, scope);
-      if (!out) {
-        exchange.fail(std::move(out.error()));
-        continue;
-      }
-      Result<Response> response = co_await send(*out, exchange.message.headers, scope);
-      if (response) {
-        take(exchange, std::move(*response), scope);
-      } else {
-        response.error().what = out->method + " " + options_.uri + ": " + response.error().what;
-        exchange.fail(std::move(response.error()));
-      }
+      Result<void> done = co_await handle(exchange, scope);
+      if (!done) exchange.fail(std::move(done.error()));
     }
   }
 
  private:
+  async<Result<void>> handle(Exchange& exchange, Scope& scope) {
+    Result<Outgoing> out = begin_request(options_, exchange, scope);
+    if (!out) co_return std::move(out.error());
+    Files files;
+    if (lane_) {
+      Result<void> opened = co_await open_files(exchange, *out, files, scope);
+      if (!opened) co_return opened;
+    }
+    Result<Response> response = co_await send(*out, exchange.message.headers, scope);
+    if (!response) {
+      response.error().what = out->method + " " + options_.uri + ": " + response.error().what;
+      co_return std::move(response.error());
+    }
+    std::string path;
+    if (files.sink && files.sink->began()) {
+      Result<std::string> kept = co_await files.sink->keep();
+      if (!kept) co_return std::move(kept.error());
+      path = std::move(*kept);
+      if (files.sink->decoded()) response->headers.erase("Content-Encoding");
+    }
+    take(exchange, std::move(*response), scope);
+    if (!path.empty() && exchange.running()) {
+      exchange.message.body = Value(std::move(path));
+      exchange.message.headers.set("CamelFileLength",
+                                   Value(static_cast<int64_t>(files.sink->size())));
+    }
+    co_return Result<void>();
+  }
+
+  async<Result<void>> open_files(const Exchange& exchange, Outgoing& out, Files& files,
+                                 Scope& scope) {
+    const std::string id =
+        std::string(scope.env.instance()) + "-" + std::to_string(exchange.serial);
+    std::string name = id;
+    if (options_.file_name) {
+      Result<Value> value = options_.file_name->evaluate(exchange, scope.eval());
+      if (!value) co_return std::move(value.error());
+      name = value->to_text();
+    }
+    if (!options_.upload_directory.empty()) {
+      Result<std::unique_ptr<FileSource>> source =
+          co_await FileSource::open(lane_, options_.upload_directory, name);
+      if (!source) co_return std::move(source.error());
+      files.source = std::move(*source);
+      out.source = files.source.get();
+    }
+    if (!options_.download_directory.empty()) {
+      FileSinkRules rules;
+      rules.wanted = [this](int status) { return options_.is_ok(status); };
+      rules.decode = options_.decode;
+      rules.limits = options_.decode_limits;
+      std::string temporary = ".drom-" + id + "-" + scope.rng.uuid() + ".tmp";
+      Result<std::unique_ptr<FileSink>> sink =
+          co_await FileSink::open(lane_, options_.download_directory, std::move(name),
+                                  std::move(temporary), std::move(rules));
+      if (!sink) co_return std::move(sink.error());
+      files.sink = std::move(*sink);
+      out.sink = files.sink.get();
+    }
+    co_return Result<void>();
+  }
+
   // Until there is an answer that counts, or no attempt is left.
   async<Result<Response>> send(Outgoing& out, const Headers& headers, Scope& scope) {
     Course course;
@@ -156,6 +218,7 @@ class HttpProducer final : public Producer {
 
   std::shared_ptr<HttpClient> client_;
   std::shared_ptr<TokenSource> tokens_;  // null: no OAuth
+  std::shared_ptr<Lane> lane_;           // null: no body is a file
   ProducerOptions options_;
 };
 
@@ -177,8 +240,11 @@ class HttpEndpoint final : public Endpoint {
     if (options_.client.tls.trust_all)
       context_.log().warn("http", "trustAllCertificates is set: " + options_.uri +
                                       " is not authenticated, anybody may pretend to be it");
-    std::unique_ptr<Producer> producer =
-        std::make_unique<HttpProducer>(client.shared_from_this(), tokens_, options_);
+    std::shared_ptr<Lane> lane;
+    if (!options_.upload_directory.empty() || !options_.download_directory.empty())
+      lane = file_lane(context_);
+    std::unique_ptr<Producer> producer = std::make_unique<HttpProducer>(
+        client.shared_from_this(), tokens_, std::move(lane), options_);
     return producer;
   }
 

@@ -59,6 +59,7 @@ struct Inbox {
   Headers headers;
   std::string body;
   uint64_t body_max = UINT64_MAX;
+  uint64_t taken = 0;  // of the body, by somebody who does not keep it
   size_t header_count = 0;
   int lengths = 0;  // Content-Length lines
   bool transfer_coded = false;
@@ -111,7 +112,8 @@ struct Inbox {
   }
 
   void check_room(uint64_t bytes, ErrorCode& ec) {
-    if (bytes <= body_max - body.size()) return;
+    const uint64_t had = taken + body.size();
+    if (had <= body_max && bytes <= body_max - had) return;
     refuse(413, "the body is too large");
     ec = make_error_code(beast::error::body_limit);
   }
@@ -204,19 +206,26 @@ class ResponseParser final : public Parser<false> {
 }  // namespace
 
 struct ResponseReader::Impl {
-  Impl(size_t max, uint64_t body_max, bool head_only) : head_bytes_max(max) {
+  Impl(size_t max, uint64_t body_max, bool without_body)
+      : head_bytes_max(max), head_only(without_body) {
+    begin(body_max);
+  }
+
+  void begin(uint64_t body_max) {
+    inbox = Inbox();
     inbox.body_max = body_max;
+    response = Response();
     parser.emplace(inbox, response);
     if (head_only) parser->skip(true);
   }
 
   void finish() {
-    response.headers = std::move(inbox.headers);
     response.body = std::move(inbox.body);
     response.keep_alive = parser->keep_alive() && !parser->need_eof();
   }
 
   size_t head_bytes_max;
+  bool head_only;
   Inbox inbox;
   Response response;
   std::optional<ResponseParser> parser;
@@ -241,6 +250,7 @@ size_t ResponseReader::consume(std::string_view input) {
       impl.inbox.refuse(502, "the answer is malformed");
     if (impl.inbox.refusal) return used;
     impl.parser->eager(true);
+    impl.response.headers = std::move(impl.inbox.headers);
     input.remove_prefix(used);
   }
   if (!impl.parser->is_done() && !input.empty()) used += impl.parser->feed(input);
@@ -258,6 +268,23 @@ void ResponseReader::end() {
   else
     impl.finish();
 }
+
+std::string ResponseReader::take_body() {
+  Impl& impl = *impl_;
+  std::string out = std::move(impl.parser->is_done() ? impl.response.body : impl.inbox.body);
+  impl.inbox.taken += out.size();
+  impl.inbox.body.clear();
+  impl.response.body.clear();
+  return out;
+}
+
+size_t ResponseReader::body_waiting() const {
+  return impl_->inbox.body.size() + impl_->response.body.size();
+}
+
+void ResponseReader::body_max(uint64_t bytes) { impl_->inbox.body_max = bytes; }
+
+void ResponseReader::restart() { impl_->begin(impl_->inbox.body_max); }
 
 bool ResponseReader::started() const { return impl_->started; }
 

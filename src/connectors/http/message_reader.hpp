@@ -81,10 +81,17 @@ class ResponseReader {
   size_t consume(std::string_view input);
   // The connection ended: completes a body that lasts until the end, refuses everything else.
   void end();
+  // The answer was only information (1xx): another one follows.
+  void restart();
   bool started() const;  // a byte of the answer has arrived
+  // For bodies that are not kept: what has come of the body since the last call, and how much of it
+  // waits to be taken. The limit goes on counting what was taken.
+  std::string take_body();
+  size_t body_waiting() const;
+  void body_max(uint64_t bytes);
   ReadState state() const;
   const Refusal& refusal() const;
-  Response& response();
+  Response& response();  // from `body` on: status and headers; complete: all
 
  private:
   struct Impl;

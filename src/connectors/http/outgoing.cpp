@@ -53,6 +53,7 @@ Result<Outgoing> begin_request(const ProducerOptions& options, const Exchange& e
   const Value& body = exchange.message.body;
   out.method = options.method;
   const bool empty = body.is_null() || ((body.is_text() || body.is_bytes()) && body.raw().empty());
+  if (out.method.empty() && !options.upload_directory.empty()) out.method = "POST";
   if (out.method.empty()) out.method = empty ? "GET" : "POST";
   out.takes_body = has_body(options, out.method);
   Result<std::string> key = evaluate(options.idempotency_key, exchange, scope);
@@ -62,6 +63,10 @@ Result<Outgoing> begin_request(const ProducerOptions& options, const Exchange& e
                  "it must be 1 to 256 characters without line breaks");
   out.idempotency_key = std::move(*key);
   if (!out.takes_body) return out;
+  if (!options.upload_directory.empty()) {
+    out.content_type = "application/octet-stream";
+    return out;
+  }
   if (options.multipart) {
     Result<void> made = make_multipart(options, exchange, scope, out);
     if (!made) return std::move(made.error());
@@ -77,6 +82,8 @@ WireRequest write_request(const ProducerOptions& options, const Outgoing& out,
                           const Headers& headers, std::string_view authorization, Scope& scope) {
   WireRequest wire;
   wire.body = out.body;
+  if (out.takes_body) wire.source = out.source;
+  wire.sink = out.sink;
   wire.chunked = options.chunked && out.takes_body;
   wire.head_only = out.method == "HEAD";
   wire.idempotent = is_repeatable(out.method) || !out.idempotency_key.empty();
@@ -126,7 +133,9 @@ WireRequest write_request(const ProducerOptions& options, const Outgoing& out,
     if (wire.chunked)
       head += "Transfer-Encoding: chunked\r\n";
     else
-      head.append("Content-Length: ").append(std::to_string(out.body.raw().size())).append("\r\n");
+      head.append("Content-Length: ")
+          .append(std::to_string(out.source ? out.source->size() : out.body.raw().size()))
+          .append("\r\n");
   }
   head += "\r\n";
   return wire;

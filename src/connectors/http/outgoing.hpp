@@ -17,7 +17,9 @@ struct Outgoing {
   std::unique_ptr<ClientOptions> elsewhere;  // after a redirect
   std::string path;
   std::string method;
-  Value body;  // null, text or bytes
+  Value body;                    // null, text or bytes
+  BodySource* source = nullptr;  // in place of `body`; not owned
+  BodySink* sink = nullptr;      // for the answer; not owned
   bool takes_body = false;
   std::string content_type;     // of `body`, when the message does not say
   bool own_type = false;        // content_type is right whatever the message says (multipart)

@@ -189,6 +189,9 @@ void read_request(const Config& config, ProducerOptions& out) {
   out.multipart = config.flag("multipartUpload");
   out.multipart_name = config.text("multipartUploadName");
   out.multipart_file_name = config.expression("multipartUploadFileName");
+  out.upload_directory = config.text("uploadDirectory");
+  out.download_directory = config.text("downloadDirectory");
+  out.file_name = config.expression("fileName");
   out.idempotency_key = config.expression("idempotencyKey");
   out.retry.attempts_more = static_cast<int>(config.integer("maxRetries"));
   out.retry.delay = config.duration("retryDelay");
@@ -245,6 +248,8 @@ Result<ProducerOptions> read_producer_options(const Config& config) {
   if (!oauth) return std::move(oauth.error());
   out.oauth = std::move(*oauth);
   read_request(config, out);
+  if (!out.upload_directory.empty() && (out.multipart || !out.file_name))
+    return Error(ErrorKind::config, "uploadDirectory needs fileName, and no multipartUpload");
   read_answer(config, out);
   return out;
 }

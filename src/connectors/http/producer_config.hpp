@@ -34,6 +34,10 @@ struct ProducerOptions {
   std::string multipart_name;
   ExpressionPtr multipart_file_name;  // null: none
 
+  std::string upload_directory;    // the body is a file from there; empty: the message's
+  std::string download_directory;  // the body of a good answer goes there; empty: to the message
+  ExpressionPtr file_name;         // null: none
+
   RetryRules retry;
   ExpressionPtr idempotency_key;  // null: none
   milliseconds total_timeout = milliseconds::max();

@@ -240,6 +240,24 @@ Options multipart_options() {
   };
 }
 
+Options file_options() {
+  return {
+      option("uploadDirectory", OptionType::text,
+             "Sends the file fileName of this directory as the body, without reading it into "
+             "memory.",
+             {}, "out"),
+      option("downloadDirectory", OptionType::text,
+             "Writes the body of an answer with a status of success to the file fileName in this "
+             "directory, while it arrives; the body of the message is then its path. The file "
+             "appears complete or not at all.",
+             {}, "in"),
+      option("fileName", OptionType::expression,
+             "The name of the file, below the directory. Downloads have the exchange id by "
+             "default.",
+             {}, "${header.CamelFileName}"),
+  };
+}
+
 }  // namespace
 
 ConfigSpec producer_spec() {
@@ -269,6 +287,7 @@ ConfigSpec producer_spec() {
   add(spec, tls_options());
   add(spec, proxy_options());
   add(spec, multipart_options());
+  add(spec, file_options());
   spec.options.push_back(option("bridgeEndpoint", OptionType::boolean,
                                 "Accepted for Camel's sake: headers never choose the target here.",
                                 "true"));

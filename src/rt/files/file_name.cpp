@@ -1,4 +1,4 @@
-#include "connectors/file/file_name.hpp"
+#include "rt/files/file_name.hpp"
 
 #include <vector>
 

@@ -1,4 +1,4 @@
-#include "connectors/file/posix.hpp"
+#include "rt/files/posix.hpp"
 
 #include <unistd.h>
 

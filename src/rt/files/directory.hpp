@@ -10,8 +10,8 @@
 #include <string>
 #include <string_view>
 
-#include "connectors/file/posix.hpp"
 #include "drom/base/error.hpp"
+#include "rt/files/posix.hpp"
 
 namespace drom::file {
 

@@ -1,4 +1,4 @@
-#include "connectors/file/directory.hpp"
+#include "rt/files/directory.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "connectors/file/file_name.hpp"
+#include "rt/files/file_name.hpp"
 
 namespace drom::file {
 namespace {
