@@ -33,6 +33,7 @@ struct ServerSettings {
   size_t connections_max = 1000;
   size_t requests_max = 10'000;  // that routes work on at once
   size_t head_bytes_max = 16 * 1024;
+  size_t body_memory_max = 256 * 1024 * 1024;  // of all requests without an answer
   milliseconds head_timeout = std::chrono::seconds(10);
   milliseconds body_timeout = std::chrono::seconds(30);
   milliseconds idle_timeout = std::chrono::seconds(60);
@@ -129,6 +130,9 @@ class HttpServer : public std::enable_shared_from_this<HttpServer> {
   }
   void request_ended() { --requests_; }
   size_t requests() const { return requests_; }
+  void hold_body(size_t bytes) { held_bodies_ += bytes; }
+  void release_body(size_t bytes) { held_bodies_ -= bytes; }
+  size_t held_bodies() const { return held_bodies_; }
   void write_started() { ++writing_; }
   void write_ended() { --writing_; }
 
@@ -149,6 +153,7 @@ class HttpServer : public std::enable_shared_from_this<HttpServer> {
   size_t open_ = 0;  // of them not yet closed
   size_t writing_ = 0;
   size_t requests_ = 0;
+  size_t held_bodies_ = 0;
   uint16_t port_ = 0;
   bool draining_ = false;
   std::string date_;

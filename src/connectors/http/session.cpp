@@ -46,6 +46,7 @@ class SessionOf final : public Session, public std::enable_shared_from_this<Sess
   }
   ~SessionOf() override {
     if (state_ == State::working) server_->request_ended();  // its sink dropped it, no reply
+    release_body();
     if (state_ != State::closed) server_->closed();
     server_->left(*this);
   }
@@ -138,7 +139,9 @@ class SessionOf final : public Session, public std::enable_shared_from_this<Sess
       const ReadState read = reader_.state();
       const bool in_body = state_ == State::body && read == ReadState::body;
       const bool wants_more = read == ReadState::head || (in_body && used == 0);
-      if (read == ReadState::refused) {
+      if (state_ == State::body && !body_fits()) {
+        refuse(503, "too many large requests at once", "Retry-After: 1\r\n");
+      } else if (read == ReadState::refused) {
         refuse(reader_.refusal().status, reader_.refusal().reason);
       } else if (wants_more) {
         read_more();
@@ -150,6 +153,21 @@ class SessionOf final : public Session, public std::enable_shared_from_this<Sess
       }
     }
     advancing_ = false;
+  }
+
+  // Counts what has come of the body. False: bodies of requests without an answer fill the memory
+  // that they may have together. One alone may be as large as its route allows.
+  bool body_fits() {
+    const size_t size = reader_.request().body.size();
+    server_->hold_body(size - held_);
+    held_ = size;
+    return server_->held_bodies() <= server_->settings().body_memory_max ||
+           server_->held_bodies() == held_;
+  }
+
+  void release_body() {
+    server_->release_body(held_);
+    held_ = 0;
   }
 
   void hand_over() {
@@ -286,6 +304,7 @@ class SessionOf final : public Session, public std::enable_shared_from_this<Sess
   }
 
   void respond(int status, std::string_view lines, Value body, bool keep) {
+    release_body();
     const std::string_view bytes = body.raw();
     out_.clear();
     out_ += "HTTP/1.1 ";
@@ -409,6 +428,7 @@ class SessionOf final : public Session, public std::enable_shared_from_this<Sess
   void close() {
     if (state_ == State::closed) return;
     if (state_ == State::working) server_->request_ended();
+    release_body();
     state_ = State::closed;
     deadline_.off();
     server_->closed();
@@ -437,6 +457,7 @@ class SessionOf final : public Session, public std::enable_shared_from_this<Sess
   std::string out_;  // reused from answer to answer
   Value large_;      // a body too large for out_
   size_t sent_ = 0;
+  size_t held_ = 0;     // bytes of the body that the server counts
   uint64_t moved_ = 0;  // bytes since the deadline was set
   size_t discarded_ = 0;
 };
