@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "connectors/http/cors.hpp"
 #include "connectors/http/deadline.hpp"
 #include "connectors/http/message_reader.hpp"
 #include "connectors/http/router.hpp"
@@ -67,14 +68,6 @@ class RequestSink {
   // one reply must follow, at once or later.
   virtual void accept(std::shared_ptr<Responder> responder, Request& request,
                       Router::Parameters& parameters) = 0;
-};
-
-struct CorsRules {
-  bool enabled = false;
-  std::vector<std::string> origins;  // "*" allows any
-  std::string methods;
-  std::string headers;
-  milliseconds max_age{0};
 };
 
 struct Route {
