@@ -228,7 +228,8 @@ ConfigSpec platform_http_spec() {
       "exchange id. Where the server listens is set by the properties drom.http.host (0.0.0.0), "
       "drom.http.port (8080; 0 is any free port), drom.http.certificateFile and drom.http.keyFile "
       "(TLS), drom.http.clientCaFile and drom.http.clientAuth (none, want, need: certificates of "
-      "clients); its limits by drom.http.maxConnections, maxRequests, maxHeaderSize, "
+      "clients); its limits by drom.http.maxConnections, maxRequests, "
+      "maxBodyMemory, maxHeaderSize, "
       "headerTimeout, bodyTimeout, idleTimeout, writeTimeout, minRate and drainTimeout. Several "
       "operations of one service are shorter to write with `rest`.";
   spec.syntax = "platform-http:path";

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "connectors/http/cors.hpp"
 #include "connectors/http/deadline.hpp"
 #include "connectors/http/message_reader.hpp"
 #include "connectors/http/router.hpp"
@@ -33,6 +34,7 @@ struct ServerSettings {
   size_t connections_max = 1000;
   size_t requests_max = 10'000;  // that routes work on at once
   size_t head_bytes_max = 16 * 1024;
+  size_t body_memory_max = 256 * 1024 * 1024;  // of all requests without an answer
   milliseconds head_timeout = std::chrono::seconds(10);
   milliseconds body_timeout = std::chrono::seconds(30);
   milliseconds idle_timeout = std::chrono::seconds(60);
@@ -66,14 +68,6 @@ class RequestSink {
   // one reply must follow, at once or later.
   virtual void accept(std::shared_ptr<Responder> responder, Request& request,
                       Router::Parameters& parameters) = 0;
-};
-
-struct CorsRules {
-  bool enabled = false;
-  std::vector<std::string> origins;  // "*" allows any
-  std::string methods;
-  std::string headers;
-  milliseconds max_age{0};
 };
 
 struct Route {
@@ -129,6 +123,9 @@ class HttpServer : public std::enable_shared_from_this<HttpServer> {
   }
   void request_ended() { --requests_; }
   size_t requests() const { return requests_; }
+  void hold_body(size_t bytes) { held_bodies_ += bytes; }
+  void release_body(size_t bytes) { held_bodies_ -= bytes; }
+  size_t held_bodies() const { return held_bodies_; }
   void write_started() { ++writing_; }
   void write_ended() { --writing_; }
 
@@ -149,6 +146,7 @@ class HttpServer : public std::enable_shared_from_this<HttpServer> {
   size_t open_ = 0;  // of them not yet closed
   size_t writing_ = 0;
   size_t requests_ = 0;
+  size_t held_bodies_ = 0;
   uint16_t port_ = 0;
   bool draining_ = false;
   std::string date_;

@@ -114,6 +114,36 @@ TEST_F(HttpServerTest, BoundsTheRequestsAtWork) {
   EXPECT_EQ(server->requests(), 0u);
 }
 
+TEST_F(HttpServerTest, BoundsTheMemoryOfBodies) {
+  ServerSettings settings;
+  settings.body_memory_max = 1000;
+  start(settings);
+  const std::string head = "POST /a HTTP/1.1\r\nHost: h\r\n";
+  RawClient large = client();
+  EXPECT_EQ(large.ask(head + "Content-Length: 5000\r\n\r\n" + std::string(5000, 'x')).status, 200);
+  EXPECT_EQ(server->held_bodies(), 0u);
+  sink.hold = true;
+  large.send(head + "Content-Length: 600\r\n\r\n" + std::string(600, 'x'));
+  EXPECT_EQ(server->held_bodies(), 600u);
+  RawClient chunked = client();
+  const RawReply refused = chunked.ask(head + "Transfer-Encoding: chunked\r\n\r\n191\r\n" +
+                                       std::string(401, 'y') + "\r\n");
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_TRUE(refused.has("Retry-After: 1"));
+  EXPECT_TRUE(chunked.ended());
+  RawClient small = client();
+  small.send(head + "Content-Length: 400\r\n\r\n" + std::string(400, 'z'));
+  EXPECT_EQ(sink.waiting.size(), 2u);
+  RawClient gone = client();
+  gone.send(head + "Content-Length: 9\r\n\r\n");
+  gone.close();
+  sink.answer("one");
+  sink.answer("two");
+  EXPECT_EQ(large.reply().body, "one");
+  EXPECT_EQ(small.reply().body, "two");
+  EXPECT_EQ(server->held_bodies(), 0u);
+}
+
 TEST_F(HttpServerTest, WaitsForHalfARequestOnlySoLongWhenItStops) {
   ServerSettings settings;
   settings.drain_timeout = seconds(3);

@@ -78,8 +78,8 @@ Result<void> read_tls(const PropertySource& properties, ServerTlsFiles& out) {
 }  // namespace
 
 // drom.http.host, .port, .certificateFile, .keyFile, .clientCaFile, .clientAuth, .maxConnections,
-// .maxHeaderSize, .maxRequests, .headerTimeout, .bodyTimeout, .idleTimeout, .writeTimeout,
-// .drainTimeout, .minRate; host and port also by the names of Camel's runtimes.
+// .maxHeaderSize, .maxRequests, .maxBodyMemory, .headerTimeout, .bodyTimeout, .idleTimeout,
+// .writeTimeout, .drainTimeout, .minRate; host and port also by the names of Camel's runtimes.
 Result<ServerSettings> read_server_settings(const PropertySource& properties) {
   ServerSettings out;
   for (const char* key : {"quarkus.http.host", "camel.server.host", "drom.http.host"})
@@ -100,6 +100,9 @@ Result<ServerSettings> read_server_settings(const PropertySource& properties) {
   checks.push_back(read_wait(properties, "drom.http.drainTimeout", out.drain_timeout));
   uint64_t requests = out.requests_max;
   checks.push_back(read_number(properties, "drom.http.maxRequests", 1, 100'000, requests));
+  uint64_t body_memory = out.body_memory_max;
+  checks.push_back(
+      read_number(properties, "drom.http.maxBodyMemory", 1024, uint64_t{1} << 40, body_memory));
   checks.push_back(
       read_number(properties, "drom.http.minRate", 0, uint64_t{1} << 30, out.rate_min));
   for (Result<void>& check : checks)
@@ -107,6 +110,7 @@ Result<ServerSettings> read_server_settings(const PropertySource& properties) {
   out.port = static_cast<uint16_t>(port);
   out.connections_max = connections;
   out.requests_max = requests;
+  out.body_memory_max = body_memory;
   out.head_bytes_max = head_bytes;
   Result<void> tls = read_tls(properties, out.tls);
   if (!tls) return std::move(tls.error());

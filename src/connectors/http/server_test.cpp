@@ -1,4 +1,5 @@
 #include "connectors/http/server_test_support.hpp"
+#include "support/gzip.hpp"
 
 namespace drom::http {
 namespace {
@@ -156,6 +157,27 @@ TEST_F(HttpServerTest, RefusesSmugglingAndClosesTheConnection) {
     EXPECT_TRUE(c.ended());
   }
   EXPECT_TRUE(sink.seen.empty());
+}
+
+TEST_F(HttpServerTest, UnpacksBodies) {
+  start();
+  route->body_bytes_max = 100'000;
+  const auto post = [](const std::string& coding, const std::string& body) {
+    return "POST /a HTTP/1.1\r\nHost: h\r\nContent-Encoding: " + coding +
+           "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+  };
+  const std::string plain(50'000, 'x');
+  RawClient c = client();
+  EXPECT_EQ(c.ask(post("gzip", drom::testing::pack(plain))).body, "POST /a " + plain);
+  EXPECT_EQ(c.ask(post("identity", "hi")).body, "POST /a hi");
+  EXPECT_EQ(c.ask(post("gzip", "")).body, "POST /a ");
+  EXPECT_EQ(c.ask(post("gzip", drom::testing::pack(std::string(200'000, 'x')))).status, 413);
+  EXPECT_EQ(c.ask(post("gzip", "no gzip at all")).status, 400);
+  const RawReply unknown = c.ask(post("lzma", "hi"));
+  EXPECT_EQ(unknown.status, 415);
+  EXPECT_NE(unknown.head.find("\r\nAccept-Encoding: gzip, deflate"), std::string::npos);
+  EXPECT_EQ(sink.seen.size(), 3u);
+  EXPECT_EQ(c.ask(kGet).status, 200);  // what was refused was read
 }
 
 TEST_F(HttpServerTest, SaysContinueOnlyWhenTheBodyIsWelcome) {

@@ -4,6 +4,8 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/ssl/stream.hpp>
 
+#include "connectors/http/content_coding.hpp"
+#include "connectors/http/cors.hpp"
 #include "connectors/http/negotiation.hpp"
 #include "drom/base/assert.hpp"
 
@@ -46,6 +48,7 @@ class SessionOf final : public Session, public std::enable_shared_from_this<Sess
   }
   ~SessionOf() override {
     if (state_ == State::working) server_->request_ended();  // its sink dropped it, no reply
+    release_body();
     if (state_ != State::closed) server_->closed();
     server_->left(*this);
   }
@@ -138,7 +141,9 @@ class SessionOf final : public Session, public std::enable_shared_from_this<Sess
       const ReadState read = reader_.state();
       const bool in_body = state_ == State::body && read == ReadState::body;
       const bool wants_more = read == ReadState::head || (in_body && used == 0);
-      if (read == ReadState::refused) {
+      if (state_ == State::body && !body_fits()) {
+        refuse(503, "too many large requests at once", "Retry-After: 1\r\n");
+      } else if (read == ReadState::refused) {
         refuse(reader_.refusal().status, reader_.refusal().reason);
       } else if (wants_more) {
         read_more();
@@ -152,7 +157,50 @@ class SessionOf final : public Session, public std::enable_shared_from_this<Sess
     advancing_ = false;
   }
 
+  // Counts what has come of the body. False: bodies of requests without an answer fill the memory
+  // that they may have together. One alone may be as large as its route allows.
+  bool body_fits() {
+    const size_t size = reader_.request().body.size();
+    server_->release_body(held_);
+    server_->hold_body(size);
+    held_ = size;
+    return server_->held_bodies() <= server_->settings().body_memory_max ||
+           server_->held_bodies() == held_;
+  }
+
+  void release_body() {
+    server_->release_body(held_);
+    held_ = 0;
+  }
+
+  // The route sees the body without its content coding. False: refused.
+  bool decode_body() {
+    Request& request = reader_.request();
+    const std::string codings(request.headers.text("Content-Encoding"));
+    if (codings.empty() || request.body.empty() || iequals(codings, "identity")) return true;
+    DecodeLimits limits;
+    limits.bytes_max = route_->body_bytes_max;
+    std::string plain;
+    const Decoded outcome = decode_content(codings, request.body, limits, plain);
+    if (outcome == Decoded::ok) {
+      request.body = std::move(plain);
+      request.headers.erase("Content-Encoding");
+      return true;
+    }
+    if (outcome == Decoded::too_large) {
+      refuse(413, "the decoded body is too large");
+    } else if (outcome == Decoded::unknown) {
+      refuse(415, "the content coding is not known",
+             "Accept-Encoding: " + std::string(accepted_codings()) + "\r\n");
+    } else {
+      refuse(400, "the body is not what its Content-Encoding says");
+    }
+    return false;
+  }
+
   void hand_over() {
+    if (!decode_body()) return;
+    if (!body_fits()) return refuse(503, "too many large requests at once", "Retry-After: 1\r\n");
     if (!route_->sink || !server_->request_begins())
       return refuse(503, route_->sink ? "too many requests at once" : "the route is stopping",
                     "Retry-After: 1\r\n");
@@ -222,7 +270,7 @@ class SessionOf final : public Session, public std::enable_shared_from_this<Sess
     if (match.answer == Router::Answer::not_found) return refuse(404, "no route has this path");
     if (route_->cors.enabled) origin_ = request.headers.text("Origin");
     if (request.method == Method::options && is_preflight(request))
-      return respond(204, preflight_lines(), Value(), may_keep());
+      return respond(204, preflight_lines(route_->cors), Value(), may_keep());
     if (match.answer == Router::Answer::method_not_allowed) {
       match.allowed.add(Method::options);
       const std::string allow = "Allow: " + match.allowed.text() + "\r\n";
@@ -252,25 +300,6 @@ class SessionOf final : public Session, public std::enable_shared_from_this<Sess
            request.headers.find("Access-Control-Request-Method");
   }
 
-  std::string preflight_lines() const {
-    const CorsRules& cors = route_->cors;
-    std::string out = "Access-Control-Allow-Methods: " + cors.methods + "\r\n";
-    out += "Access-Control-Allow-Headers: " + cors.headers + "\r\n";
-    out += "Access-Control-Max-Age: ";
-    append_number(out, static_cast<uint64_t>(cors.max_age.count()) / 1000);
-    return out + "\r\n";
-  }
-
-  void append_cors() {
-    if (origin_.empty()) return;
-    for (const std::string& allowed : route_->cors.origins) {
-      if (allowed != "*" && allowed != origin_) continue;
-      out_ += "Access-Control-Allow-Origin: " + allowed + "\r\n";
-      if (allowed != "*") out_ += "Vary: Origin\r\n";
-      return;
-    }
-  }
-
   // Without its body the next request cannot be found.
   bool may_keep() {
     return reader_.state() == ReadState::complete && reader_.request().keep_alive &&
@@ -286,13 +315,14 @@ class SessionOf final : public Session, public std::enable_shared_from_this<Sess
   }
 
   void respond(int status, std::string_view lines, Value body, bool keep) {
+    release_body();
     const std::string_view bytes = body.raw();
     out_.clear();
     out_ += "HTTP/1.1 ";
     append_number(out_, static_cast<uint64_t>(status));
     out_.append(" ").append(reason_phrase(status)).append("\r\n");
     out_ += server_->date();
-    append_cors();
+    if (!origin_.empty()) append_cors(out_, route_->cors, origin_);
     out_ += lines;
     const bool bodiless = status == 204 || status == 304;
     if (!bodiless) {
@@ -409,6 +439,7 @@ class SessionOf final : public Session, public std::enable_shared_from_this<Sess
   void close() {
     if (state_ == State::closed) return;
     if (state_ == State::working) server_->request_ended();
+    release_body();
     state_ = State::closed;
     deadline_.off();
     server_->closed();
@@ -437,6 +468,7 @@ class SessionOf final : public Session, public std::enable_shared_from_this<Sess
   std::string out_;  // reused from answer to answer
   Value large_;      // a body too large for out_
   size_t sent_ = 0;
+  size_t held_ = 0;     // bytes of the body that the server counts
   uint64_t moved_ = 0;  // bytes since the deadline was set
   size_t discarded_ = 0;
 };

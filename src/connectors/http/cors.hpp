@@ -1,0 +1,26 @@
+// What browsers are told about other origins, and the numbers of an answer's head. Pure; any
+// thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "drom/base/time.hpp"
+
+namespace drom::http {
+
+struct CorsRules {
+  bool enabled = false;
+  std::vector<std::string> origins;  // "*" allows any
+  std::string methods;
+  std::string headers;
+  milliseconds max_age{0};
+};
+
+// The answer to a preflight request, without the origin.
+std::string preflight_lines(const CorsRules& rules);
+// Allows `origin`, or says nothing.
+void append_cors(std::string& out, const CorsRules& rules, std::string_view origin);
+
+}  // namespace drom::http
