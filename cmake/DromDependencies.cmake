@@ -31,6 +31,7 @@ endfunction()
 drom_optional(DROM_MYSQL mariadb/mysql.h mariadb "no MariaDB and MySQL data sources")
 drom_optional(DROM_BROTLI brotli/decode.h brotlidec "HTTP bodies in the coding br are refused")
 drom_optional(DROM_RABBITMQ amqp_ssl_socket.h rabbitmq "no RabbitMQ endpoints")
+drom_optional(DROM_KAFKA librdkafka/rdkafka.h rdkafka "no Kafka endpoints")
 # Users of the library must compile with these too: the library carries Asio's own code.
 set(DROM_PUBLIC_DEFINITIONS
   BOOST_ASIO_SEPARATE_COMPILATION BOOST_ASIO_NO_DEPRECATED BOOST_BEAST_SEPARATE_COMPILATION)

@@ -46,6 +46,8 @@ class Management {
       : counters_(engine.counters()),
         board_(
             engine.context().shared<OutboxBoard>([] { return std::make_shared<OutboxBoard>(); })),
+        lags_(engine.context().shared<SourceLagBoard>(
+            [] { return std::make_shared<SourceLagBoard>(); })),
         server_(std::make_shared<HttpServer>(engine.io(), engine.clock(), engine.log(),
                                              std::move(settings))) {
     process_.version = DROM_VERSION;
@@ -76,11 +78,12 @@ class Management {
 
   Page metrics() {
     process_.resident_bytes = resident_memory_bytes();
-    return Page{200, Exposition::kContentType, metrics_text(process_, counters_, board_)};
+    return Page{200, Exposition::kContentType, metrics_text(process_, counters_, board_, lags_)};
   }
 
   const Counters& counters_;
   const OutboxBoard& board_;
+  const SourceLagBoard& lags_;
   ProcessFigures process_;
   std::vector<std::unique_ptr<PageSink>> sinks_;
   std::shared_ptr<HttpServer> server_;

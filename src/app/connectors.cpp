@@ -2,6 +2,9 @@
 #include "connectors/direct/direct.hpp"
 #include "connectors/file/file.hpp"
 #include "connectors/http/http.hpp"
+#ifdef DROM_KAFKA
+#include "connectors/kafka/kafka.hpp"
+#endif
 #include "connectors/log/log.hpp"
 #include "connectors/mock/mock.hpp"
 #include "connectors/outbox/outbox.hpp"
@@ -28,6 +31,9 @@ void register_builtin(Registry& registry) {
   register_direct(registry);
   register_file(registry);
   register_http(registry);
+#ifdef DROM_KAFKA
+  register_kafka(registry);
+#endif
   register_log_component(registry);
   register_mock(registry);
   register_outbox(registry);

@@ -155,9 +155,12 @@ async<> RouteLoop::run_together(Batch batch) {
 }
 
 async<> RouteLoop::run_in_turn(Batch batch) {
+  // As in run_together(): nothing passes an undone one of its key.
+  std::set<std::string> undone;
   for (Exchange& exchange : batch) {
     std::vector<Receipt> receipts;
-    if (gives_back(exchange)) {
+    const std::string key = traits_.keyed ? exchange.key : std::string();
+    if (gives_back(exchange) || undone.contains(key)) {
       receipts.push_back(Receipt{std::move(exchange), Outcome::released});
     } else {
       Batch one;
@@ -165,6 +168,7 @@ async<> RouteLoop::run_in_turn(Batch batch) {
       co_await runner_.run_batch(one);
       receipts.push_back(receipt_of(std::move(one.front())));
     }
+    if (!key.empty() && receipts.front().outcome != Outcome::done) undone.insert(key);
     co_await settle(std::move(receipts));
   }
 }

@@ -147,10 +147,27 @@ void append_relays(Exposition& page, const OutboxBoard& board) {
   append(page, kBucketFamilies, lags);
 }
 
+void append_lags(Exposition& page, const SourceLagBoard& board) {
+  // Two routes may read one partition for different groups: the nth source of a URI is told apart.
+  std::map<std::string, int> count;
+  bool named = false;
+  for (const auto& [uri, lags] : board.read()) {
+    const std::string nth = std::to_string(++count[uri]);
+    for (const SourceLag& lag : lags) {
+      if (!named)
+        page.family("drom_source_lag", "Records of a partition that are there and not done.");
+      named = true;
+      const std::string partition = std::to_string(lag.partition);
+      page.sample({{"source", uri}, {"nth", nth}, {"topic", lag.topic}, {"partition", partition}},
+                  static_cast<double>(lag.records));
+    }
+  }
+}
+
 }  // namespace
 
 std::string metrics_text(const ProcessFigures& process, const Counters& counters,
-                         const OutboxBoard& board) {
+                         const OutboxBoard& board, const SourceLagBoard& lags) {
   Exposition page;
   append_process(page, process);
   page.family("drom_ready", "1 when /health/ready says so.");
@@ -159,6 +176,7 @@ std::string metrics_text(const ProcessFigures& process, const Counters& counters
   for (const auto& [id, route] : counters.routes()) routes.push_back({{{"route", id}}, &route});
   append(page, kRouteFamilies, routes);
   append_relays(page, board);
+  append_lags(page, lags);
   return page.take();
 }
 

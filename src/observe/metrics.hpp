@@ -12,6 +12,7 @@
 #include "drom/base/time.hpp"
 #include "observe/counters.hpp"
 #include "observe/outbox_stats.hpp"
+#include "observe/source_lag.hpp"
 
 namespace drom {
 
@@ -22,6 +23,6 @@ struct ProcessFigures {
 };
 
 std::string metrics_text(const ProcessFigures& process, const Counters& counters,
-                         const OutboxBoard& board);
+                         const OutboxBoard& board, const SourceLagBoard& lags);
 
 }  // namespace drom

@@ -34,7 +34,7 @@ OutboxStats busy_relay() {
 
 class Metrics : public ::testing::Test {
  protected:
-  std::string page() { return metrics_text(process, counters, board); }
+  std::string page() { return metrics_text(process, counters, board, lags); }
   void add_relay(std::string uri, OutboxStats stats) {
     board.add(&places[used++], std::move(uri), [stats] { return stats; });
   }
@@ -43,6 +43,7 @@ class Metrics : public ::testing::Test {
                          9'000'000};
   Counters counters;
   OutboxBoard board;
+  SourceLagBoard lags;
   char places[8] = {};
   size_t used = 0;
 };

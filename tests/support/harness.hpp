@@ -35,7 +35,7 @@ class CapturedLog final : public Log {
   std::vector<Line> lines;
 };
 
-class Harness final : public BuildContext, public PropertySource, public EvalEnv {
+class Harness : public BuildContext, public PropertySource, public EvalEnv {
  public:
   // Runs a coroutine to its end. Manual time moves on by itself whenever everything sleeps, so a
   // wait of an hour costs nothing; `time_limit` of virtual time guards against waiting for ever.
