@@ -52,7 +52,7 @@ class Kafka final : public Broker {
 
   bool answers() override {
     const Handle client = make(RD_KAFKA_PRODUCER);
-    const rd_kafka_metadata* metadata = nullptr;
+    const rd_kafka_metadata_t* metadata = nullptr;
     const bool fine =
         rd_kafka_metadata(client.get(), 1, nullptr, &metadata, 2000) == RD_KAFKA_RESP_ERR_NO_ERROR;
     if (metadata) rd_kafka_metadata_destroy(metadata);

@@ -1,3 +1,9 @@
+#ifdef DROM_KAFKA
+#include <librdkafka/rdkafka.h>
+#endif
+#include <gtest/gtest.h>
+
+#include <array>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -126,6 +132,79 @@ class Rabbit final : public Connector {
 };
 #endif
 
+#ifdef DROM_KAFKA
+class Kafka final : public Connector {
+ public:
+  std::string name() const override { return "kafka"; }
+  Features features() const override {
+    return {.keeps = true,
+            .again = true,
+            .bytes = true,
+            .bounded = true,
+            .cuttable = true,
+            .restarts = true};
+  }
+  std::optional<std::string> missing() const override {
+    if (std::getenv("DROM_TEST_KAFKA")) return std::nullopt;
+    return "DROM_TEST_KAFKA is not set";
+  }
+  void create(const std::string& queue) override {
+    proxy_ = std::make_unique<chaos::FaultProxy>(port_in("DROM_TEST_KAFKA_BEHIND"),
+                                                 port_in("DROM_TEST_KAFKA_PROXY"));
+    make_topic(std::getenv("DROM_TEST_KAFKA"), queue);
+  }
+  void prepare(Routes& routes, const std::string&) override {
+    routes.bean("cluster", "drom.kafka",
+                {{"brokers", std::getenv("DROM_TEST_KAFKA_PROXY")},
+                 {"maxRequestSize", "16MB"},
+                 {"reconnectBackoffMaxMs", "500ms"},
+                 {"messageTimeoutMs", "20s"},
+                 {"sessionTimeoutMs", "6s"},
+                 {"heartbeatIntervalMs", "500ms"}});
+  }
+  std::string source(const std::string& queue) const override {
+    return "kafka:" + queue + "?groupId=" + queue +
+           "&connectionFactory=cluster&autoOffsetReset=earliest&retryBackoffMs=50ms&"
+           "retryBackoffMaxMs=200ms";
+  }
+  std::string sink(const std::string& queue) const override {
+    return "kafka:" + queue + "?connectionFactory=cluster&key=${header.key}&lingerMs=0ms";
+  }
+  void cut() override { proxy_->set({.mode = chaos::ProxyMode::down}); }
+  void heal() override { proxy_->heal(); }
+  void restart_server() override {
+    restart_by("DROM_TEST_KAFKA_PIDFILE", [] {
+      return chaos::Socket::connect(port_in("DROM_TEST_KAFKA"), milliseconds(500)).valid();
+    });
+  }
+
+ private:
+  static uint16_t port_in(const char* variable) {
+    const std::string address = std::getenv(variable);
+    return static_cast<uint16_t>(std::stoi(address.substr(address.rfind(':') + 1)));
+  }
+  static void make_topic(const std::string& brokers, const std::string& name) {
+    std::array<char, 256> trouble{};
+    rd_kafka_conf_t* const conf = rd_kafka_conf_new();
+    rd_kafka_conf_set(conf, "bootstrap.servers", brokers.c_str(), nullptr, 0);
+    rd_kafka_t* const client =
+        rd_kafka_new(RD_KAFKA_PRODUCER, conf, trouble.data(), trouble.size());
+    rd_kafka_NewTopic_t* topic =
+        rd_kafka_NewTopic_new(name.c_str(), 1, 1, trouble.data(), trouble.size());
+    rd_kafka_NewTopic_set_config(topic, "max.message.bytes", "16000000");
+    rd_kafka_queue_t* const queue = rd_kafka_queue_new(client);
+    rd_kafka_CreateTopics(client, &topic, 1, nullptr, queue);
+    rd_kafka_event_t* const done = rd_kafka_queue_poll(queue, 30'000);
+    EXPECT_TRUE(done && rd_kafka_event_error(done) == RD_KAFKA_RESP_ERR_NO_ERROR);
+    rd_kafka_event_destroy(done);
+    rd_kafka_queue_destroy(queue);
+    rd_kafka_NewTopic_destroy(topic);
+    rd_kafka_destroy(client);
+  }
+  std::unique_ptr<chaos::FaultProxy> proxy_;
+};
+#endif
+
 template <class T>
 std::unique_ptr<Connector> make() {
   return std::make_unique<T>();
@@ -135,11 +214,12 @@ std::unique_ptr<Connector> make() {
 
 const std::vector<std::pair<std::string, ConnectorFactory>>& connectors() {
   static const std::vector<std::pair<std::string, ConnectorFactory>> all = {
-      {"seda", make<Seda>},
-      {"outbox", make<Outbox>},
-      {"http", make<Http>},
+      {"seda", make<Seda>},       {"outbox", make<Outbox>}, {"http", make<Http>},
 #ifdef DROM_RABBITMQ
       {"rabbitmq", make<Rabbit>},
+#endif
+#ifdef DROM_KAFKA
+      {"kafka", make<Kafka>},
 #endif
   };
   return all;

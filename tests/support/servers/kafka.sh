@@ -6,7 +6,10 @@
 #   DROM_TEST_KAFKA_SSL      host:port, TLS with a certificate for 127.0.0.1 (not for localhost)
 #   DROM_TEST_KAFKA_EXPIRED  host:port, TLS with a certificate that has expired
 #   DROM_TEST_KAFKA_CA, DROM_TEST_KAFKA_EXPIRED_CA  files with the certificates to trust
-#   DROM_TEST_KAFKA_PID      of the broker, for tests that pause it
+#   DROM_TEST_KAFKA_PID      of the broker, for tests that pause it; DROM_TEST_KAFKA_PIDFILE has that of
+#                            today: one that dies is started again
+#   DROM_TEST_KAFKA_BEHIND   host:port, plain, for a proxy of a test that listens on
+#   DROM_TEST_KAFKA_PROXY    host:port, which is where its clients are told to go
 # Where the jars cannot be had, the Kafka tests are not run; under DROM_CI that is a failure.
 # The contract is in with_servers.sh.
 
@@ -61,23 +64,23 @@ kafka_certificate() {
 }
 
 server_start() {
-  local dir=$1 jars plain sasl ssl expired controller
+  local dir=$1 jars plain sasl ssl expired controller behind proxy
   if ! jars=$(kafka_jars); then
     echo "kafka: no jars of Apache Kafka $kafka_version from Maven: the Kafka system tests are not run" >&2
     [[ -z ${DROM_CI:-} ]]
     return
   fi
   plain=$(free_port) && sasl=$(free_port) && ssl=$(free_port) && expired=$(free_port) &&
-    controller=$(free_port) || return 1
+    controller=$(free_port) && behind=$(free_port) && proxy=$(free_port) || return 1
   { kafka_certificate "$dir/good" 30 && kafka_certificate "$dir/old" -1; } >"$dir/log" 2>&1 || return 1
   cat >"$dir/server.properties" <<CONF
 process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:$controller
 controller.listener.names=CONTROLLER
-listeners=PLAIN://127.0.0.1:$plain,SASL://127.0.0.1:$sasl,TLS://127.0.0.1:$ssl,OLD://127.0.0.1:$expired,CONTROLLER://127.0.0.1:$controller
-advertised.listeners=PLAIN://127.0.0.1:$plain,SASL://127.0.0.1:$sasl,TLS://127.0.0.1:$ssl,OLD://127.0.0.1:$expired
-listener.security.protocol.map=PLAIN:PLAINTEXT,SASL:SASL_PLAINTEXT,TLS:SSL,OLD:SSL,CONTROLLER:PLAINTEXT
+listeners=PLAIN://127.0.0.1:$plain,SASL://127.0.0.1:$sasl,TLS://127.0.0.1:$ssl,OLD://127.0.0.1:$expired,BEHIND://127.0.0.1:$behind,CONTROLLER://127.0.0.1:$controller
+advertised.listeners=PLAIN://127.0.0.1:$plain,SASL://127.0.0.1:$sasl,TLS://127.0.0.1:$ssl,OLD://127.0.0.1:$expired,BEHIND://127.0.0.1:$proxy
+listener.security.protocol.map=PLAIN:PLAINTEXT,SASL:SASL_PLAINTEXT,TLS:SSL,OLD:SSL,BEHIND:PLAINTEXT,CONTROLLER:PLAINTEXT
 inter.broker.listener.name=PLAIN
 listener.name.sasl.sasl.enabled.mechanisms=PLAIN
 listener.name.sasl.plain.sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required user_app="app-secret" user_guest="guest-secret";
@@ -100,20 +103,21 @@ CONF
   local java=(java -Xms96m -Xmx384m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -cp "$jars/*")
   "${java[@]}" kafka.tools.StorageTool format -t 4L6g3nShT-eMCtK--X86sw -c "$dir/server.properties" \
     >>"$dir/log" 2>&1 || return 1
-  (as_child "$(id -un)" "${java[@]}" kafka.Kafka "$dir/server.properties" >>"$dir/log" 2>&1) &
-  echo $! >"$dir/pid"
+  (keep_running "$dir" "$(id -un)" "${java[@]}" kafka.Kafka "$dir/server.properties" >>"$dir/log" 2>&1) &
   wait_until 60 bash -c "exec 3<>/dev/tcp/127.0.0.1/$plain" || return 1
   export DROM_TEST_KAFKA=127.0.0.1:$plain DROM_TEST_KAFKA_SASL=127.0.0.1:$sasl
   export DROM_TEST_KAFKA_SSL=127.0.0.1:$ssl DROM_TEST_KAFKA_EXPIRED=127.0.0.1:$expired
   export DROM_TEST_KAFKA_CA=$dir/good.crt DROM_TEST_KAFKA_EXPIRED_CA=$dir/old.crt
+  export DROM_TEST_KAFKA_BEHIND=127.0.0.1:$behind DROM_TEST_KAFKA_PROXY=127.0.0.1:$proxy
   DROM_TEST_KAFKA_PID=$(cat "$dir/pid")
-  export DROM_TEST_KAFKA_PID
+  export DROM_TEST_KAFKA_PID DROM_TEST_KAFKA_PIDFILE=$dir/pid
 }
 
 server_stop() {
   local pid
+  touch "$1/stopped"
   pid=$(cat "$1/pid" 2>/dev/null) || return 0
   # Nothing of it is needed again, so it need not end well.
   kill -KILL "$pid" 2>/dev/null
-  wait "$pid" 2>/dev/null
+  wait_until 5 eval "! kill -0 $pid"
 }
