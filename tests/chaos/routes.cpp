@@ -86,11 +86,11 @@ constexpr const char* kToHttp = R"yaml(        - to:
         - to: direct:apply
 )yaml";
 constexpr const char* kToBroker = R"yaml(        - to:
-            {sink}
+            {to broker}
 - route:
     id: consume
     from:
-      {source}
+      {from broker}
       steps:
         - to: direct:apply
 )yaml";
@@ -107,8 +107,8 @@ std::string route_file(const std::string& bean_type, const std::string& properti
   std::string out = kRoutes;
   put(out, "{relay}", broker ? kToBroker : kToHttp);
   if (broker) {
-    put(out, "{sink}", broker->sink());
-    put(out, "{source}", broker->source());
+    put(out, "{to broker}", broker->sink());
+    put(out, "{from broker}", broker->source());
   }
   const bool mariadb = bean_type == "drom.mysql";
   put(out, "{count}",

@@ -85,17 +85,16 @@ class KafkaTest : public ::testing::Test {
     Handle producer(rd_kafka_new(RD_KAFKA_PRODUCER,
                                  settings({{"linger.ms", "1"}, {"enable.idempotence", "true"}}),
                                  nullptr, 0));
+    rd_kafka_topic_t* to = rd_kafka_topic_new(producer.get(), topic.c_str(), nullptr);
     for (const Written& one : records) {
-      const rd_kafka_resp_err_t error = rd_kafka_producev(
-          producer.get(), RD_KAFKA_V_TOPIC(topic.c_str()), RD_KAFKA_V_PARTITION(one.partition),
-          RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY),
-          RD_KAFKA_V_KEY(one.key.empty() ? nullptr : one.key.data(), one.key.size()),
-          RD_KAFKA_V_VALUE(one.tombstone ? nullptr : const_cast<char*>(one.value.data()),
-                           one.value.size()),
-          RD_KAFKA_V_END);
-      EXPECT_EQ(error, RD_KAFKA_RESP_ERR_NO_ERROR);
+      void* value = one.tombstone ? nullptr : const_cast<char*>(one.value.data());
+      const void* key = one.key.empty() ? nullptr : one.key.data();
+      EXPECT_EQ(rd_kafka_produce(to, one.partition, RD_KAFKA_MSG_F_COPY, value, one.value.size(),
+                                 key, one.key.size(), nullptr),
+                0);
     }
     EXPECT_EQ(rd_kafka_flush(producer.get(), 20'000), RD_KAFKA_RESP_ERR_NO_ERROR);
+    rd_kafka_topic_destroy(to);
   }
 
   // Everything committed that is in the topic now (`uncommitted`: that was written at all).

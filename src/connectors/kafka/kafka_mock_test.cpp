@@ -1,7 +1,7 @@
 // kafka: against librdkafka's own mock cluster, which can be told to fail. No server is needed.
-#include <librdkafka/rdkafka_mock.h>
-
 #include "support/kafka_fixture.hpp"
+// Must come after rdkafka.h.
+#include <librdkafka/rdkafka_mock.h>
 
 namespace drom {
 namespace {

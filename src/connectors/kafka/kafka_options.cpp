@@ -223,7 +223,7 @@ Result<void> read_producer(const Reader& r, const Config& config, Options& out) 
   out.message_timeout = r.duration("messageTimeoutMs");
   out.request_timeout = r.duration("requestTimeoutMs");
   const std::string& acks = r.text("acks");
-  const bool all = acks == "all" || acks == "-1";
+  const bool all = acks == "all";
   if (!all && r.given("acks") && !r.given("enableIdempotence")) return {};
   if (!all && r.flag("enableIdempotence"))
     return Error(ErrorKind::config, "acks=" + acks + " and enableIdempotence exclude each other",

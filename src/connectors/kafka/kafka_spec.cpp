@@ -119,7 +119,7 @@ std::vector<OptionSpec> shared_consumer_options() {
 std::vector<OptionSpec> shared_producer_options() {
   return {
       choice("acks", "Who must have a record before it counts as sent; all is the safe one.", "all",
-             {"all", "-1", "1", "0"}),
+             {"all", "1", "0"}),
       flag("enableIdempotence",
            "Whether repeats inside the client are recognised by the broker, so that order and "
            "number of the records stay right; needs acks=all.",
