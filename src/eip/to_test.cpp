@@ -53,6 +53,18 @@ TEST_F(To, LeavesTheErrorOfTheProducerOnTheExchange) {
 
 class ToInTransaction : public To {};
 
+// Outside, the effect comes at once: a later message of a key must not overtake a failed one.
+TEST_F(ToInTransaction, OnlyThereTakesBatchesOfWhatWaitsForTheCommit) {
+  producer.defers = true;
+  EXPECT_FALSE(make(to("notes:a")).waiting->takes_batches());
+  harness.begin_unit(BuildContext::Unit::join);
+  EXPECT_TRUE(make(to("notes:a")).waiting->takes_batches());
+  harness.begin_unit(BuildContext::Unit::none);
+  EXPECT_FALSE(make(to("notes:a")).waiting->takes_batches());
+  harness.end_unit();
+  harness.end_unit();
+}
+
 TEST_F(ToInTransaction, HoldsASendBackUntilTheCommit) {
   producer.defers = true;
   std::vector<std::string> notes;

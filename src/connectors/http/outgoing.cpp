@@ -7,6 +7,7 @@ namespace drom::http {
 namespace {
 
 constexpr size_t kKeyMax = 256;
+constexpr size_t kShareBytes = 4096;
 
 bool is_credential(std::string_view name) {
   return iequals(name, "Authorization") || iequals(name, "Cookie");
@@ -73,7 +74,11 @@ Result<Outgoing> begin_request(const ProducerOptions& options, const Exchange& e
     return out;
   }
   WireBody wire = to_wire_body(body);
-  out.body = std::move(wire.body);
+  // Large texts are shared by the attempts, not copied.
+  if (wire.body.is_text() && wire.body.raw().size() > kShareBytes)
+    out.body = Value(Bytes(std::move(wire.body.text())));
+  else
+    out.body = std::move(wire.body);
   out.content_type = wire.content_type;
   return out;
 }
