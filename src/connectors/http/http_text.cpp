@@ -1,5 +1,6 @@
 #include "connectors/http/http_text.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 
