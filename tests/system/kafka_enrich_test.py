@@ -53,7 +53,8 @@ class KafkaEnrich(unittest.TestCase):
         self.start()
 
     def start(self):
-        self.service = Service([PROGRAM, "run", EXAMPLE, "-D", f"brokers={BROKERS}", "-D", f"topic={self.topic}"],
+        self.service = Service([PROGRAM, "run", EXAMPLE, "-D", f"brokers={BROKERS}", "-D", f"topic={self.topic}",
+                                "-D", "session=6s"],
                                self.folder.name)
         self.addCleanup(self.service.kill)
 
