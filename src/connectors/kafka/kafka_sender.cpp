@@ -237,7 +237,8 @@ void Sender::handle_event(rd_kafka_event_t* event) {
 void Sender::delivered(const rd_kafka_message_t& record) {
   Part& part = *static_cast<Part*>(record._private);
   if (record.err) {
-    Error error = kafka_error(uri_, record.err, rd_kafka_message_errstr(&record));
+    // Not rd_kafka_message_errstr(): of a record that was to be sent it returns the payload.
+    Error error = kafka_error(uri_, record.err, rd_kafka_err2str(record.err));
     const bool unexplained = record.err == RD_KAFKA_RESP_ERR__MSG_TIMED_OUT ||
                              record.err == RD_KAFKA_RESP_ERR__PURGE_QUEUE ||
                              record.err == RD_KAFKA_RESP_ERR__PURGE_INFLIGHT;

@@ -63,7 +63,7 @@ TEST_F(LogModeTest, HoldsKeepTheirOrderAndTheirErrorsAreCleanAndBounded) {
   failed.id = 7;
   failed.attempts = 1;
   failed.delay = milliseconds(250);
-  failed.error = std::string("no\0way", 6);
+  failed.error = std::string("no\0way", 6) + "\xff\xc3";
   Hold dead;
   dead.id = 5;
   dead.to = FailedMark::To::dead;
@@ -80,7 +80,7 @@ TEST_F(LogModeTest, HoldsKeepTheirOrderAndTheirErrorsAreCleanAndBounded) {
   EXPECT_EQ(at(0, "id"), Value(7));
   EXPECT_EQ(at(0, "status"), Value("due"));
   EXPECT_EQ(at(0, "delay"), Value(250));
-  EXPECT_EQ(at(0, "error"), Value("noway"));
+  EXPECT_EQ(at(0, "error"), Value("noway??"));
   EXPECT_EQ(at(1, "status"), Value("dead"));
   EXPECT_EQ(at(1, "error").to_text().size(), 1999u);
   EXPECT_EQ(at(2, "n"), Value(2));

@@ -387,7 +387,8 @@ TEST_P(OutboxDb, AFailedHeadHoldsItsKeyBackAndOnlyItsKey) {
   send("b1", "b");
   int failures = 0;
   start([&](const Exchange& exchange) -> std::optional<Error> {
-    if (exchange.message.body.raw() == "a2" && failures++ < 3) return transient();
+    // Errors may quote what a server has sent: no valid UTF-8.
+    if (exchange.message.body.raw() == "a2" && failures++ < 3) return transient("boom\xff");
     return std::nullopt;
   });
   ASSERT_TRUE(wait_for(5));
@@ -395,7 +396,7 @@ TEST_P(OutboxDb, AFailedHeadHoldsItsKeyBackAndOnlyItsKey) {
   EXPECT_EQ(seen.size(), 5u);
   expect_key_order();
   EXPECT_EQ(number("SELECT attempts FROM outbox_x WHERE payload = 'a2'"), 3);
-  EXPECT_EQ(run("SELECT last_error FROM outbox_x WHERE payload = 'a2'").rows[0][0], Value("boom"));
+  EXPECT_EQ(run("SELECT last_error FROM outbox_x WHERE payload = 'a2'").rows[0][0], Value("boom?"));
 }
 
 TEST_P(OutboxDb, ARedeliveryHasTheSameEventId) {

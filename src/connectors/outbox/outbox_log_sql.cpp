@@ -1,5 +1,6 @@
 #include "connectors/outbox/outbox_log_sql.hpp"
 
+#include "connectors/outbox/outbox_message.hpp"
 #include "connectors/outbox/outbox_sql.hpp"
 #include "drom/base/json.hpp"
 
@@ -210,17 +211,6 @@ std::string_view status_of(FailedMark::To to) {
   return "due";
 }
 
-// For a JSON text that the database accepts: no NUL, bounded, not cut inside a character.
-std::string error_text(std::string text) {
-  constexpr size_t kMax = 2000;
-  std::erase(text, '\0');
-  if (text.size() <= kMax) return text;
-  size_t end = kMax;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
-  text.resize(end);
-  return text;
-}
-
 void append_columns(const List& columns, Object& entry) {
   entry.append("event_id", columns[kColEventId]);
   entry.append("key", columns[kColKey]);
@@ -283,7 +273,7 @@ std::string holds_json(const std::vector<Hold>& holds) {
     entry.append("status", status_of(hold.to));
     entry.append("attempts", hold.attempts);
     entry.append("delay", int64_t{hold.delay.count()});
-    entry.append("error", hold.error.empty() ? Value() : Value(error_text(hold.error)));
+    entry.append("error", hold.error.empty() ? Value() : Value(storable_error(hold.error)));
     if (hold.id == 0) append_columns(hold.columns, entry);
     list.emplace_back(std::move(entry));
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "config/utf8.hpp"
 #include "connectors/outbox/outbox_sql.hpp"
 #include "drom/base/json.hpp"
 
@@ -42,27 +43,8 @@ bool starts_with_ignoring_case(std::string_view text, std::string_view prefix) {
 
 // UTF-8 without NUL: what a text column of every database takes.
 bool is_clean_text(std::string_view text) {
-  size_t i = 0;
-  while (i < text.size()) {
-    const auto c = static_cast<unsigned char>(text[i]);
-    if (c == 0) return false;
-    if (c < 0x80) {
-      ++i;
-      continue;
-    }
-    const int more = c >= 0xf0 && c < 0xf5 ? 3 : c >= 0xe0 ? 2 : c >= 0xc2 ? 1 : 0;
-    if (more == 0 || c >= 0xf5 || i + static_cast<size_t>(more) >= text.size()) return false;
-    uint32_t point = c & (0x3fu >> more);
-    for (int k = 1; k <= more; ++k) {
-      const auto next = static_cast<unsigned char>(text[i + static_cast<size_t>(k)]);
-      if ((next & 0xc0) != 0x80) return false;
-      point = point << 6 | (next & 0x3fu);
-    }
-    const bool overlong = (more == 2 && point < 0x800) || (more == 3 && point < 0x10000);
-    if (overlong || point > 0x10ffff || (point >= 0xd800 && point <= 0xdfff)) return false;
-    i += static_cast<size_t>(more) + 1;
-  }
-  return true;
+  return text.find('\0') == std::string_view::npos &&
+         find_invalid_utf8(text) == std::string_view::npos;
 }
 
 int base64_digit(char c) {
@@ -137,6 +119,19 @@ bool HeaderFilter::passes(std::string_view name) const {
     return pattern.ends_with('*') &&
            starts_with_ignoring_case(name, std::string_view(pattern).substr(0, pattern.size() - 1));
   });
+}
+
+std::string storable_error(std::string text) {
+  constexpr size_t kMax = 2000;
+  text.resize(std::min(text.size(), 2 * kMax));
+  std::erase(text, '\0');
+  for (size_t at = find_invalid_utf8(text); at != std::string::npos; at = find_invalid_utf8(text))
+    text[at] = '?';
+  if (text.size() <= kMax) return text;
+  size_t end = kMax;
+  while (end > 0 && is_utf8_tail(text[end])) --end;
+  text.resize(end);
+  return text;
 }
 
 StoredBody store_body(const Value& body) {

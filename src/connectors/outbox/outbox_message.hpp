@@ -33,6 +33,10 @@ StoredBody store_body(const Value& body);
 // The JSON text of the headers to keep; null when there are none.
 Value store_headers(const Headers& headers, const HeaderFilter& filter, bool json_body);
 
+// What went wrong, as every database takes it: UTF-8 without NUL, of at most 2000 bytes, not cut
+// inside a character. Errors may quote what a broker or a server has sent.
+std::string storable_error(std::string text);
+
 // The exchange of a row. An error of kind data when its headers are no JSON object.
 Result<Exchange> restore(RelayRow row);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "connectors/outbox/outbox_message.hpp"
 #include "connectors/outbox/relay_lock.hpp"
 #include "drom/base/json.hpp"
 #include "rt/failpoint.hpp"
@@ -10,19 +11,7 @@
 namespace drom::outbox {
 namespace {
 
-constexpr size_t kErrorTextMax = 2000;
-
 int64_t integer(const Value& value) { return value.to_int().value_or(0); }
-
-// For a JSON text that every database accepts: no NUL, bounded, not cut inside a character.
-std::string error_text(std::string text) {
-  std::erase(text, '\0');
-  if (text.size() <= kErrorTextMax) return text;
-  size_t end = kErrorTextMax;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
-  text.resize(end);
-  return text;
-}
 
 std::string_view status_of(FailedMark::To to) {
   switch (to) {
@@ -250,7 +239,7 @@ sql::Command OutboxStore::failed_marks(const std::vector<FailedMark>& marks) con
     entry.append("status", status_of(mark.to));
     entry.append("attempts", mark.attempts);
     entry.append("delay", int64_t{mark.delay.count()});
-    entry.append("error", error_text(mark.error));
+    entry.append("error", storable_error(mark.error));
     list.push_back(std::move(entry));
   }
   return {statements_.mark_failed,
