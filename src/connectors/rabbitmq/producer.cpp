@@ -163,6 +163,7 @@ class RabbitProducer final : public Producer {
     }
     if (state.losses == losses_) return;
     losses_ = state.losses;
+    if (state.last.kind == ErrorKind::cancelled) return;  // closed by us
     refusal_ = state.last;
     log_.warn("rabbitmq", refusal_.message());
     // After one that worked the next send tries again at once.
