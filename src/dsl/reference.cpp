@@ -70,10 +70,9 @@ std::vector<ReferenceEntry> reference_entries(const Registry& registry) {
     const BeanInfo& info = *registry.bean_type(type);
     out.push_back({ReferenceKind::bean, info.spec(), info.aliases});
   }
-  for (ConfigSpec (*spec)() :
-       {from_spec, route_spec, on_exception_spec, default_error_handler_spec,
-        dead_letter_channel_spec, no_error_handler_spec, route_configuration_spec, rest_spec,
-        rest_configuration_spec})
+  for (ConfigSpec (*spec)() : {from_spec, route_spec, on_exception_spec, default_error_handler_spec,
+                               dead_letter_channel_spec, no_error_handler_spec,
+                               route_configuration_spec, rest_spec, rest_configuration_spec})
     out.push_back({ReferenceKind::route, spec(), {}});
   return out;
 }

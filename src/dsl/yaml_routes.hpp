@@ -1,5 +1,5 @@
-// What stands at the top level of a route file: routes, error handling, routeConfiguration, rest, beans.
-// Each reads one item into the ContextSpec and reports what is wrong with it.
+// What stands at the top level of a route file: routes, error handling, routeConfiguration, rest,
+// beans. Each reads one item into the ContextSpec and reports what is wrong with it.
 #pragma once
 
 #include "drom/spi/route_spec.hpp"

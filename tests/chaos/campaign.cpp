@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "chaos/broker_faults.hpp"
 #include "chaos/dice.hpp"
 #include "chaos/http_io.hpp"
 #include "chaos/judgement.hpp"
@@ -22,7 +23,6 @@ namespace fs = std::filesystem;
 constexpr milliseconds kLease{500};
 constexpr milliseconds kDrainLimit{15'000};  // lease + longest backoff + what a busy machine needs
 constexpr milliseconds kDrainLimitBroker{40'000};  // and its clients may have to find it again
-constexpr milliseconds kBrokerBack{90'000};        // from its death until it answers again
 constexpr milliseconds kOwnDeath{300};             // what a planned death gets before we kill
 constexpr size_t kRelays = 3;                      // on a server
 constexpr size_t kInFlight = 16;                   // maxInFlight of the relay
@@ -57,9 +57,6 @@ class Campaign {
   void fill_disk();
   void empty_disk();
   void crash_database();
-  void disturb_broker();
-  void kill_broker();
-  void heal_broker();
   milliseconds drain_limit() const { return options_.broker ? kDrainLimitBroker : kDrainLimit; }
   void heal();
   void settle();
@@ -85,13 +82,11 @@ class Campaign {
   size_t next_point_ = 0;
   Sink sink_;
   std::unique_ptr<FaultProxy> proxy_;
-  std::unique_ptr<FaultProxy> broker_proxy_;
+  std::unique_ptr<BrokerFaults> broker_;
   std::unique_ptr<Engines> engines_;
   std::unique_ptr<Writers> writers_;
-  bool healed_ = false;  // no more faults until the next round
-  int64_t heal_ns_ = 0;  // of the network; 0: nothing to heal
-  int64_t broker_heal_ns_ = 0;
-  int64_t broker_resume_ns_ = 0;
+  bool healed_ = false;   // no more faults until the next round
+  int64_t heal_ns_ = 0;   // of the network; 0: nothing to heal
   int64_t empty_ns_ = 0;  // when the disk gets room again; 0: it has
 };
 
@@ -141,9 +136,8 @@ void Campaign::prepare() {
   }
   if (options_.broker) {
     options_.broker->create();
-    broker_proxy_ =
-        std::make_unique<FaultProxy>(options_.broker->port(), options_.broker->proxy_port());
-    engine.defines.push_back("broker=" + std::to_string(broker_proxy_->port()));
+    broker_ = std::make_unique<BrokerFaults>(*options_.broker, [this](auto what) { count(what); });
+    engine.defines.push_back("broker=" + std::to_string(broker_->port()));
   }
   engines_ = std::make_unique<Engines>(engine, on_server() ? kRelays : 1);
   writers_ = std::make_unique<Writers>(writer_options(), sink_);
@@ -200,14 +194,7 @@ void Campaign::look_after() {
     proxy_->heal();
   }
   if (empty_ns_ != 0 && now >= empty_ns_) empty_disk();
-  if (broker_heal_ns_ != 0 && now >= broker_heal_ns_) {
-    broker_heal_ns_ = 0;
-    broker_proxy_->heal();
-  }
-  if (broker_resume_ns_ != 0 && now >= broker_resume_ns_) {
-    broker_resume_ns_ = 0;
-    options_.broker->resume();
-  }
+  if (broker_) broker_->look_after();
   for (const auto& slot : engines_->slots()) {
     if (slot->resume_ns != 0 && now >= slot->resume_ns) {
       slot->resume_ns = 0;
@@ -292,63 +279,20 @@ void Campaign::drain_engine(Slot& slot) {
 
 // --- other faults ---
 
-constexpr ProxyMode kModes[] = {ProxyMode::down,  ProxyMode::blackhole, ProxyMode::reset,
-                                ProxyMode::slice, ProxyMode::delay,     ProxyMode::bandwidth};
-
 void Campaign::disturb_network() {
-  const size_t choice = dice(std::size(kModes) + 4);
-  if (choice < std::size(kModes)) {
+  const size_t choice = dice(std::size(kProxyFaults) + 4);
+  if (choice < std::size(kProxyFaults)) {
     ProxyFault fault;
-    fault.mode = kModes[choice];
+    fault.mode = kProxyFaults[choice];
     proxy_->set(fault);
     count(std::string("network: ") + to_string(fault.mode));
     heal_ns_ = now_ns() + ns(milliseconds(50 + dice(250)));
-  } else if (choice < std::size(kModes) + 3) {
+  } else if (choice < std::size(kProxyFaults) + 3) {
     proxy_->cut_reply_at("COMMIT");
     count("network: reply to COMMIT cut");
   } else {
     proxy_->cut_reply_after(dice(400));
     count("network: reply cut");
-  }
-}
-
-void Campaign::disturb_broker() {
-  if (broker_heal_ns_ != 0 || broker_resume_ns_ != 0) return;
-  const size_t choice = dice(std::size(kModes) + 4);
-  if (choice < std::size(kModes)) {
-    ProxyFault fault;
-    fault.mode = kModes[choice];
-    broker_proxy_->set(fault);
-    count(std::string("broker network: ") + to_string(fault.mode));
-    broker_heal_ns_ = now_ns() + ns(milliseconds(50 + dice(700)));
-  } else if (choice < std::size(kModes) + 2) {
-    broker_proxy_->cut_reply_after(dice(400));
-    count("broker network: reply cut");
-  } else {
-    options_.broker->pause();
-    count("broker paused");
-    broker_resume_ns_ = now_ns() + ns(milliseconds(100 + dice(1500)));
-  }
-}
-
-void Campaign::kill_broker() {
-  if (broker_resume_ns_ != 0) {
-    broker_resume_ns_ = 0;
-    options_.broker->resume();
-  }
-  options_.broker->kill();
-  count("broker killed");
-}
-
-void Campaign::heal_broker() {
-  if (!options_.broker) return;
-  if (broker_resume_ns_ != 0) options_.broker->resume();
-  broker_resume_ns_ = broker_heal_ns_ = 0;
-  broker_proxy_->heal();
-  const int64_t limit = now_ns() + ns(kBrokerBack);
-  while (!options_.broker->answers()) {
-    if (now_ns() > limit) return problem("the broker does not come back");
-    sleep_for(milliseconds(100));
   }
 }
 
@@ -370,7 +314,7 @@ void Campaign::empty_disk() {
 
 void Campaign::disturb() {
   Slot& slot = *engines_->slots()[dice(engines_->slots().size())];
-  if (options_.broker && dice(100) < 30) return disturb_broker();
+  if (broker_ && dice(100) < 30) return broker_->disturb(dice_);
   const uint64_t choice = dice(100);
   if (choice < 15) return drain_engine(slot);
   // On a server there is much else to do.
@@ -423,7 +367,7 @@ void Campaign::round(size_t kills) {
     }
     if (!broker_killed && report_.kills >= kill_broker_at) {
       broker_killed = true;
-      kill_broker();
+      broker_->kill();
     }
     if (dice(100) < 30) disturb();
     strike(*engines_->slots()[dice(engines_->slots().size())]);
@@ -441,7 +385,7 @@ void Campaign::heal() {
   sink_.trouble(0);
   if (proxy_) proxy_->heal();
   heal_ns_ = 0;
-  heal_broker();
+  if (broker_ && !broker_->heal()) problem("the broker does not come back");
   if (empty_ns_ != 0) empty_disk();
   for (const auto& slot : engines_->slots()) {
     if (slot->resume_ns != 0) {

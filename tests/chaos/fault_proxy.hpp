@@ -20,6 +20,10 @@ enum class ProxyMode : uint8_t {
   bandwidth,  // at most so many bytes per second and direction
 };
 
+// All but pass.
+constexpr ProxyMode kProxyFaults[] = {ProxyMode::down,  ProxyMode::blackhole, ProxyMode::reset,
+                                      ProxyMode::slice, ProxyMode::delay,     ProxyMode::bandwidth};
+
 struct ProxyFault {
   ProxyMode mode = ProxyMode::pass;
   std::chrono::milliseconds delay{20};

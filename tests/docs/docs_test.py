@@ -76,24 +76,27 @@ class Docs(unittest.TestCase):
             self.assert_one_due("--url", database)
 
     def test_the_psql_insert_of_the_outbox_contract(self):
-        conninfo = os.environ.get("DROM_TEST_POSTGRES")
-        if not conninfo:
+        server = os.environ.get("DROM_TEST_POSTGRES")
+        if not server:
             if os.environ.get("DROM_CI"):
                 self.fail("DROM_TEST_POSTGRES is not set")
             self.skipTest("DROM_TEST_POSTGRES is not set")
         code = blocks(ROOT / "docs/guide/outbox-contract.md", "sql")[0]
-        psql = lambda text: subprocess.run(["psql", "-v", "ON_ERROR_STOP=1", "-d", conninfo], input=text, text=True,
-                                           capture_output=True, timeout=60)
-        cleanup = "DROP TABLE IF EXISTS orders, outbox_orders;"
-        self.assertEqual(psql(cleanup + ORDERS + ";").returncode, 0)
+        # A database of its own: other tests have tables of these names.
+        conninfo = server + " dbname=drom_docs"
+        psql = lambda text, where=conninfo: subprocess.run(["psql", "-v", "ON_ERROR_STOP=1", "-d", where], input=text,
+                                                           text=True, capture_output=True, timeout=60)
+        psql("DROP DATABASE IF EXISTS drom_docs", server)
+        self.assertEqual(psql("CREATE DATABASE drom_docs", server).returncode, 0)
         try:
+            self.assertEqual(psql(ORDERS + ";").returncode, 0)
             made = drom("outbox", "init", "--name", "orders", "--url", conninfo, "--apply")
             self.assertEqual(made.returncode, 0, made.stderr)
             ran = psql(code)
             self.assertEqual(ran.returncode, 0, ran.stderr)
             self.assert_one_due("--url", conninfo)
         finally:
-            psql(cleanup)
+            psql("DROP DATABASE drom_docs WITH (FORCE)", server)
 
     def test_the_mariadb_insert_of_the_outbox_contract(self):
         server = os.environ.get("DROM_TEST_MARIADB")

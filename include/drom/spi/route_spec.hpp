@@ -61,7 +61,7 @@ struct ContextSpec {
   std::vector<RouteConfigurationSpec> configurations;
   std::vector<BeanSpec> beans;
   std::vector<StepSpec> on_exceptions;
-  StepSpec error_handler;  // name empty: Camel's default error handler
+  StepSpec error_handler;       // name empty: Camel's default error handler
   std::vector<StepSpec> rests;  // their clauses are the verbs; the engine makes routes of them
   StepSpec rest_configuration;  // name empty: none
 };

@@ -1,6 +1,6 @@
 // The specs of what stands around the steps: from, route, onException, the error handlers,
-// routeConfiguration, rest. Read by the YAML reader (validation, schema), the reference pages and the
-// engine. Plain data.
+// routeConfiguration, rest. Read by the YAML reader (validation, schema), the reference pages and
+// the engine. Plain data.
 #pragma once
 
 #include "drom/config/option_spec.hpp"

@@ -44,6 +44,7 @@ std::string Subscription::names(const rd_kafka_topic_partition_list_t* list) con
 void Subscription::on_rebalance(EventPtr event) {
   rd_kafka_topic_partition_list_t* list = rd_kafka_event_topic_partition_list(event.get());
   if (rd_kafka_event_error(event.get()) == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS) {
+    seen_assignment_ = true;
     down_.reset();
     if (list->cnt > 0) refused_.reset();
     if (options_.seek.kind == SeekTo::Kind::timestamp && list->cnt > 0) {

@@ -11,6 +11,7 @@ namespace {
 
 constexpr milliseconds kFullGrace{1000};  // a full window reads nothing for so long, then pauses
 constexpr milliseconds kCloseLimit{10'000};
+constexpr milliseconds kFirstAssignment{8'000};  // how long close() waits for it
 constexpr milliseconds kLook{1000};
 constexpr int kBlockingMs = 5000;
 
@@ -36,7 +37,7 @@ async<Result<void>> Subscription::open() {
                    s_.io);
   if (!made) co_return made.error();
   client_ = std::move(*made);
-  closing_ = leaving_ = lost_ = all_paused_ = unread_ = false;
+  closing_ = leaving_ = seen_assignment_ = lost_ = all_paused_ = unread_ = false;
   commit_at_ = full_since_ = SteadyTime::max();
   down_.reset();
   refused_.reset();
@@ -125,7 +126,7 @@ async<> Subscription::pump() {
     look_after_pauses();
     const SteadyTime now = s_.clock.steady();
     if (window_.next_retry() <= now) news_();
-    if (closing_ && !revoking_ && committing_.empty()) {
+    if (closing_ && !revoking_ && committing_.empty() && may_leave()) {
       if (!leaving_) {
         leaving_ = true;
         rd_kafka_error_t* error = rd_kafka_consumer_close_queue(client_->get(), client_->queue());
@@ -139,13 +140,20 @@ async<> Subscription::pump() {
   }
 }
 
+// librdkafka before 2.3 ends the process when a member of a cooperative group is destroyed between
+// joining and its first assignment (its issue 4312).
+bool Subscription::may_leave() const {
+  if (rd_kafka_version() >= 0x02030000 || seen_assignment_ || down_ || !cooperative()) return true;
+  return s_.clock.steady() >= close_at_;
+}
+
 milliseconds Subscription::next_look() const {
   const SteadyTime now = s_.clock.steady();
   SteadyTime next = now + kLook;
   next = std::min({next, window_.next_retry(), committing_.empty() ? commit_at_ : next});
   if (full_since_ != SteadyTime::max() && !all_paused_)
     next = std::min(next, full_since_ + kFullGrace);
-  if (leaving_ || revoking_) next = std::min<SteadyTime>(next, now + milliseconds(50));
+  if (closing_ || revoking_) next = std::min<SteadyTime>(next, now + milliseconds(50));
   const bool may_read = full_since_ == SteadyTime::max() || all_paused_;
   if (unread_ && may_read) return milliseconds(0);
   return std::max(milliseconds(1), std::chrono::ceil<milliseconds>(next - now));
@@ -310,6 +318,7 @@ void Subscription::on_commit(rd_kafka_event_t* event) {
 
 async<> Subscription::close() {
   if (!client_) co_return;
+  close_at_ = s_.clock.steady() + kFirstAssignment;
   closing_ = true;
   client_->interrupt();
   const bool ended = co_await tasks_.wait(kCloseLimit);

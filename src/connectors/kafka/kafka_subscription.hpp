@@ -75,6 +75,7 @@ class Subscription {
   async<> pump();
   async<> describe();
   milliseconds next_look() const;
+  bool may_leave() const;
   void on_event(EventPtr event);
   void on_record(EventPtr event);
   void on_error(rd_kafka_event_t* event);
@@ -117,6 +118,8 @@ class Subscription {
   bool look_at_pauses_ = false;
   bool unread_ = false;  // the queue was left with events in it
   bool closing_ = false;
+  bool seen_assignment_ = false;  // since open()
+  SteadyTime close_at_{};
   bool leaving_ = false;  // librdkafka closes the consumer
   bool hold_commits_ = false;
   WaitList commit_ended_;

@@ -2,6 +2,7 @@
 // they are without a gap. Pure; one thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <vector>
