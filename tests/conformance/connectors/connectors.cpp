@@ -76,11 +76,11 @@ class Http final : public Connector {
     return {{"drom.http.host", "127.0.0.1"}, {"drom.http.port", std::to_string(port_)}};
   }
   std::string source(const std::string& queue) const override {
-    return "platform-http:/" + queue + "";
+    return "platform-http:/" + queue + "?maxBodySize=16MB";
   }
   std::string sink(const std::string& queue) const override {
     return "http://127.0.0.1:" + std::to_string(port_) + "/" + queue +
-           "?httpMethod=POST&responseTimeout=30s";
+           "?httpMethod=POST&responseTimeout=30s&maxResponseSize=16MB";
   }
 
  private:
