@@ -51,6 +51,34 @@ bool has_header_injection(std::string_view text) {
   return text.find_first_of(std::string_view("\r\n\0", 3)) != std::string_view::npos;
 }
 
+bool is_private_header(std::string_view name) {
+  static constexpr std::string_view kNames[] = {"authorization",
+                                                "proxy-authorization",
+                                                "cookie",
+                                                "set-cookie",
+                                                "x-api-key",
+                                                "host",
+                                                "connection",
+                                                "keep-alive",
+                                                "content-length",
+                                                "transfer-encoding",
+                                                "te",
+                                                "trailer",
+                                                "upgrade",
+                                                "expect",
+                                                "user-agent",
+                                                "accept",
+                                                "accept-encoding",
+                                                "accept-language",
+                                                "accept-charset",
+                                                "content-encoding",
+                                                "origin",
+                                                "referer"};
+  for (const std::string_view known : kNames)
+    if (iequals(name, known)) return true;
+  return false;
+}
+
 bool is_engine_header(std::string_view name) {
   if (starts_with_ignoring_case(name, "Camel") ||
       starts_with_ignoring_case(name, "org.apache.camel"))

@@ -30,6 +30,13 @@ TEST(Headers, EngineNamesAreNeverSentOn) {
   EXPECT_FALSE(is_engine_header("Outboxes"));
 }
 
+TEST(Headers, WhatBelongsToOneCallerDoesNotTravelOn) {
+  for (const char* name : {"Authorization", "set-cookie", "X-API-Key", "Host", "Content-Encoding"})
+    EXPECT_TRUE(is_private_header(name)) << name;
+  for (const char* name : {"traceparent", "eventId", "Content-Type", "X-Request-Id"})
+    EXPECT_FALSE(is_private_header(name)) << name;
+}
+
 TEST(Exchange, CopyTakesEverythingButTheError) {
   Exchange exchange(Message{Value("body"), {}}, ExchangePattern::in_out);
   exchange.message.headers.set("h", 1);

@@ -47,4 +47,8 @@ bool has_header_injection(std::string_view text);
 // True for engine metadata ("kafka.topic", "CamelFileName", ...) that no producer sends on.
 bool is_engine_header(std::string_view name);
 
+// True for what belongs to one hop or one caller (credentials, cookies, Host, Accept ...): it does
+// not travel on to a broker or into a row unless somebody names it.
+bool is_private_header(std::string_view name);
+
 }  // namespace drom

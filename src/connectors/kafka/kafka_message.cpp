@@ -1,40 +1,11 @@
 #include "connectors/kafka/kafka_message.hpp"
 
-#include <algorithm>
-#include <array>
 #include <cstring>
 
 #include "config/utf8.hpp"
 
 namespace drom::kafka {
 namespace {
-
-// They belong to one hop or to one caller.
-constexpr std::array<std::string_view, 20> kPrivateHeaders = {"authorization",
-                                                              "proxy-authorization",
-                                                              "cookie",
-                                                              "set-cookie",
-                                                              "x-api-key",
-                                                              "host",
-                                                              "connection",
-                                                              "keep-alive",
-                                                              "content-length",
-                                                              "transfer-encoding",
-                                                              "te",
-                                                              "trailer",
-                                                              "upgrade",
-                                                              "expect",
-                                                              "user-agent",
-                                                              "accept",
-                                                              "accept-encoding",
-                                                              "accept-language",
-                                                              "accept-charset",
-                                                              "content-encoding"};
-
-bool is_private(std::string_view name) {
-  return std::ranges::any_of(kPrivateHeaders,
-                             [&](std::string_view known) { return iequals(known, name); });
-}
 
 Value bytes_of(const void* data, size_t size) {
   if (size == 0) return Value(Bytes());
@@ -132,7 +103,7 @@ void set_value(Outgoing& out, const Value& body, bool empty_for_null) {
 rd_kafka_headers_t* to_headers(const Headers& headers) {
   rd_kafka_headers_t* out = nullptr;
   for (const auto& [name, value] : headers) {
-    if (is_engine_header(name) || is_private(name)) continue;
+    if (is_engine_header(name) || is_private_header(name)) continue;
     if (!out) out = rd_kafka_headers_new(headers.size());
     std::string text;
     std::string_view view = value.raw();

@@ -1,7 +1,6 @@
 #include "connectors/outbox/outbox_message.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "config/utf8.hpp"
 #include "connectors/outbox/outbox_sql.hpp"
@@ -12,30 +11,6 @@ namespace {
 
 // A header that is no JSON value: {"$bytes": "base64"}.
 constexpr std::string_view kBytesMark = "$bytes";
-
-// Belong to one hop or one caller; whoever wants one in the row names it.
-constexpr std::array<std::string_view, 22> kPrivateHeaders = {"authorization",
-                                                              "proxy-authorization",
-                                                              "cookie",
-                                                              "set-cookie",
-                                                              "x-api-key",
-                                                              "host",
-                                                              "connection",
-                                                              "keep-alive",
-                                                              "content-length",
-                                                              "transfer-encoding",
-                                                              "te",
-                                                              "trailer",
-                                                              "upgrade",
-                                                              "expect",
-                                                              "user-agent",
-                                                              "accept",
-                                                              "accept-encoding",
-                                                              "accept-language",
-                                                              "accept-charset",
-                                                              "content-encoding",
-                                                              "origin",
-                                                              "referer"};
 
 bool starts_with_ignoring_case(std::string_view text, std::string_view prefix) {
   return text.size() >= prefix.size() && iequals(text.substr(0, prefix.size()), prefix);
@@ -112,9 +87,7 @@ bool HeaderFilter::passes(std::string_view name) const {
     return true;
   for (const std::string& pattern : patterns_)
     if (iequals(pattern, name)) return true;
-  if (std::ranges::any_of(kPrivateHeaders,
-                          [&](std::string_view hop) { return iequals(hop, name); }))
-    return false;
+  if (is_private_header(name)) return false;
   return std::ranges::any_of(patterns_, [&](const std::string& pattern) {
     return pattern.ends_with('*') &&
            starts_with_ignoring_case(name, std::string_view(pattern).substr(0, pattern.size() - 1));

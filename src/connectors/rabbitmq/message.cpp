@@ -49,11 +49,9 @@ std::optional<size_t> room(const Value& value, int depth) {
   return out;
 }
 
-// Credentials of another hop; and CC and BCC, by which the broker would route copies to queues that
-// a message names.
+// By CC and BCC the broker would route copies to queues that a message names.
 bool stays_here(std::string_view name) {
-  return name == "CC" || name == "BCC" || iequals(name, "Authorization") ||
-         iequals(name, "Proxy-Authorization") || iequals(name, "Cookie");
+  return name == "CC" || name == "BCC" || is_private_header(name);
 }
 
 // The broker's own notes about deliveries of the message that came in.
@@ -66,7 +64,7 @@ Result<void> take_headers(const Headers& from, Headers& out) {
   size_t total = 0;
   for (const Headers::Entry& entry : from) {
     if (is_engine_header(entry.first) || stays_here(entry.first) || is_broker_note(entry.first) ||
-        iequals(entry.first, "Content-Type") || iequals(entry.first, "Content-Length"))
+        iequals(entry.first, "Content-Type"))
       continue;
     if (entry.first.size() > kShortMax) return too_long("a header's name", entry.first.size());
     const std::optional<size_t> size = room(entry.second, 0);
