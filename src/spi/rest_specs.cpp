@@ -1,16 +1,9 @@
 #include "drom/spi/route_specs.hpp"
 
+#include "spi/step_support.hpp"
+
 namespace drom {
 namespace {
-
-OptionSpec option(std::string name, OptionType type, std::string doc, std::string fallback = {}) {
-  OptionSpec out;
-  out.name = std::move(name);
-  out.type = type;
-  out.doc = std::move(doc);
-  out.fallback = std::move(fallback);
-  return out;
-}
 
 OptionSpec text(std::string name, std::string doc, std::string fallback = {}) {
   return option(std::move(name), OptionType::text, std::move(doc), std::move(fallback));

@@ -6,6 +6,7 @@
 #include "connectors/http/negotiation.hpp"
 #include "connectors/http/server.hpp"
 #include "drom/spi/build_context.hpp"
+#include "spi/step_support.hpp"
 
 namespace drom::http {
 namespace {
@@ -195,23 +196,9 @@ class PlatformHttpEndpoint final : public Endpoint {
   ConsumerOptions options_;
 };
 
-OptionSpec option(std::string name, OptionType type, std::string doc, std::string fallback = {},
-                  std::string example = {}) {
-  OptionSpec out;
-  out.name = std::move(name);
-  out.type = type;
-  out.doc = std::move(doc);
-  out.fallback = std::move(fallback);
-  out.example = std::move(example);
-  return out;
-}
-
 OptionSpec number(std::string name, std::string doc, std::string fallback, int64_t low,
                   int64_t high, OptionType type = OptionType::integer) {
-  OptionSpec out = option(std::move(name), type, std::move(doc), std::move(fallback));
-  out.minimum = low;
-  out.maximum = high;
-  return out;
+  return bounded(option(std::move(name), type, std::move(doc), std::move(fallback)), low, high);
 }
 
 ConfigSpec platform_http_spec() {

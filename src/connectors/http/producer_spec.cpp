@@ -1,20 +1,10 @@
 #include "connectors/http/producer_config.hpp"
+#include "spi/step_support.hpp"
 
 namespace drom::http {
 namespace {
 
 using Options = std::vector<OptionSpec>;
-
-OptionSpec option(std::string name, OptionType type, std::string doc, std::string fallback = {},
-                  std::string example = {}) {
-  OptionSpec out;
-  out.name = std::move(name);
-  out.type = type;
-  out.doc = std::move(doc);
-  out.fallback = std::move(fallback);
-  out.example = std::move(example);
-  return out;
-}
 
 OptionSpec secret(std::string name, std::string doc) {
   OptionSpec out = option(std::move(name), OptionType::text, std::move(doc));
@@ -23,11 +13,8 @@ OptionSpec secret(std::string name, std::string doc) {
 }
 
 OptionSpec wait(std::string name, std::string doc, std::string fallback) {
-  OptionSpec out =
-      option(std::move(name), OptionType::duration, std::move(doc), std::move(fallback));
-  out.minimum = 1;
-  out.maximum = 24 * 3600 * 1000;
-  return out;
+  return bounded(option(std::move(name), OptionType::duration, std::move(doc), std::move(fallback)),
+                 1, 24 * 3600 * 1000);
 }
 
 OptionSpec method_option() {
@@ -56,11 +43,8 @@ OptionSpec auth_method_option() {
 
 OptionSpec number(std::string name, std::string doc, std::string fallback, int64_t low,
                   int64_t high) {
-  OptionSpec out =
-      option(std::move(name), OptionType::integer, std::move(doc), std::move(fallback));
-  out.minimum = low;
-  out.maximum = high;
-  return out;
+  return bounded(option(std::move(name), OptionType::integer, std::move(doc), std::move(fallback)),
+                 low, high);
 }
 
 void add(ConfigSpec& spec, Options options) {

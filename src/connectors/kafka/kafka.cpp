@@ -3,6 +3,7 @@
 #include "connectors/kafka/kafka_endpoint.hpp"
 #include "drom/spi/build_context.hpp"
 #include "drom/spi/registry.hpp"
+#include "spi/step_support.hpp"
 
 namespace drom {
 namespace kafka {
@@ -49,13 +50,15 @@ struct SharedTransactions {
 };
 
 Result<std::unique_ptr<Endpoint>> make_kafka(const Config& config, BuildContext& context) {
+  // The only bean is meant where none is named, but not for brokers that the endpoint names itself:
+  // they shall not be sent its password.
   const ConnectionFactory* factory = nullptr;
-  if (config.has("connectionFactory")) {
-    const std::string& name = config.text("connectionFactory");
-    factory = context.registry().find<ConnectionFactory>(name);
-    if (!factory)
-      return Error(ErrorKind::config, "there is no Kafka connection factory '" + name + "'",
-                   "declare it under beans with type drom.kafka");
+  if (config.has("connectionFactory") || !config.given("brokers")) {
+    Result<ConnectionFactory*> found =
+        named_or_only<ConnectionFactory>(context.registry(), config.text("connectionFactory"),
+                                         "drom.kafka bean", "connectionFactory");
+    if (!found) return found.error();
+    factory = *found;
   }
   Result<Options> options = read_options(config, factory);
   if (!options) return options.error();

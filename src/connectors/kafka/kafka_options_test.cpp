@@ -57,6 +57,31 @@ TEST_F(KafkaOptions, TheEndpointOverridesTheBeanPointByPoint) {
   EXPECT_EQ(setting(options.value().consumer_settings, "enable.auto.commit"), "false");
 }
 
+TEST_F(KafkaOptions, TheOnlyBeanIsUsedUnlessTheEndpointNamesItsOwnBrokers) {
+  register_kafka(harness.registry());
+  const auto bind = [&](const std::string& name) {
+    harness.registry().bind<ConnectionFactory>(
+        name, std::make_shared<ConnectionFactory>(ConnectionFactory{config(
+                  bean_spec(),
+                  {{"brokers", "a:1"}, {"securityProtocol", "SASL_SSL"}, {"saslUsername", "u"}})}));
+  };
+  const auto made = [&](std::vector<std::pair<std::string, std::string>> options) {
+    options.emplace_back("topic", "orders");
+    const auto endpoint = drom::testing::try_endpoint(harness, "kafka", options);
+    return endpoint ? std::string("made") : endpoint.error().message();
+  };
+  EXPECT_NE(made({}).find("does not say where Kafka is"), std::string::npos);
+  bind("one");
+  // Its security counts: the password is missing.
+  EXPECT_NE(made({}).find("lacks saslUsername or saslPassword"), std::string::npos) << made({});
+  EXPECT_EQ(made({{"brokers", "b:2"}}), "made");  // without the bean's user
+  EXPECT_NE(made({{"connectionFactory", "#two"}}).find("there is no drom.kafka bean 'two'"),
+            std::string::npos);
+  bind("two");
+  EXPECT_NE(made({}).find("there are several drom.kafka beans"), std::string::npos);
+  EXPECT_NE(made({{"connectionFactory", "#two"}}).find("lacks"), std::string::npos);
+}
+
 TEST_F(KafkaOptions, DefaultsAreSafeAndKnownToTheLibrary) {
   const Result<Options> options = read({{"brokers", "a:1"}, {"groupId", "g"}});
   ASSERT_TRUE(options.ok());

@@ -253,7 +253,9 @@ ConfigSpec endpoint_spec() {
        .path = true},
       {.name = "connectionFactory",
        .type = OptionType::reference,
-       .doc = "Bean of type drom.kafka whose options count where the endpoint has none.",
+       .doc = "Bean of type drom.kafka whose options count where the endpoint has none; not needed "
+              "when "
+              "there is only one and the endpoint does not say brokers itself.",
        .example = "cluster"},
   };
   append(spec.options, shared_options(""));
@@ -277,7 +279,9 @@ ConfigSpec bean_spec() {
   spec.title = "Kafka connection factory";
   spec.doc =
       "What the kafka: endpoints of one cluster share: brokers, security, and defaults for sources "
-      "and targets. An endpoint names it by connectionFactory and overrides it option by option.";
+      "and targets. An endpoint uses the only one, or the one that connectionFactory names, and "
+      "overrides it "
+      "option by option.";
   spec.options = shared_options("localhost:9092");
   spec.example =
       "- beans:\n"

@@ -65,17 +65,10 @@ Result<void> make_bean(const std::string& name, const Config& config, BuildConte
 }
 
 Result<Broker> find_broker(const Registry& registry, std::string_view reference) {
-  const std::vector<std::string> names = registry.names<Broker>();
-  if (!reference.empty()) {
-    const std::string_view name = bean_name(reference);
-    if (const Broker* broker = registry.find<Broker>(name)) return *broker;
-    return Error(ErrorKind::config, "there is no drom.rabbitmq bean '" + std::string(name) + "'",
-                 did_you_mean(name, names));
-  }
-  if (names.size() == 1) return *registry.find<Broker>(names.front());
-  if (names.empty()) return Broker();
-  return Error(ErrorKind::config, "there are several drom.rabbitmq beans and none is named",
-               "choose one with connectionFactory=#" + names.front());
+  Result<Broker*> found =
+      named_or_only<Broker>(registry, reference, "drom.rabbitmq bean", "connectionFactory");
+  if (!found) return found.error();
+  return *found ? **found : Broker();
 }
 
 std::vector<std::string> option_names() {

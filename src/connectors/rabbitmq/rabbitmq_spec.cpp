@@ -1,24 +1,10 @@
 // The options of the bean and of the endpoints.
 #include "connectors/rabbitmq/options.hpp"
+#include "spi/step_support.hpp"
 
 namespace drom::rabbitmq {
 namespace {
 
-OptionSpec described(std::string name, OptionType type, std::string doc, std::string fallback = {},
-                     std::string example = {}) {
-  OptionSpec out;
-  out.name = std::move(name);
-  out.type = type;
-  out.doc = std::move(doc);
-  out.fallback = std::move(fallback);
-  out.example = std::move(example);
-  return out;
-}
-OptionSpec bounded(OptionSpec out, int64_t minimum, int64_t maximum) {
-  out.minimum = minimum;
-  out.maximum = maximum;
-  return out;
-}
 OptionSpec one_of(OptionSpec out, std::vector<std::string> values) {
   out.values = std::move(values);
   return out;
@@ -29,38 +15,34 @@ constexpr int64_t kDay = 86'400'000;
 // The bean's, and the endpoint's, where they win.
 std::vector<OptionSpec> broker_options() {
   std::vector<OptionSpec> out = {
-      described(
-          "addresses", OptionType::list,
-          "Hosts of the broker with their ports, tried in this order (default localhost:5672, "
-          "with sslEnabled port 5671).",
-          "", "mq1:5672,mq2:5672"),
-      described("virtualHost", OptionType::text, "The virtual host (default /).", "", "shop"),
-      described("username", OptionType::text, "The user (default guest).", "", "app"),
-      described("password", OptionType::text, "The password of the user.", "",
-                "{{env:MQ_PASSWORD}}"),
-      described(
-          "connectionName", OptionType::text,
-          "The name that the broker's lists show for the connection; by default the endpoint.", "",
-          "shop-orders"),
-      bounded(described("heartbeat", OptionType::duration,
-                        "How often both sides say that they are alive (default 30s); 0 never.", "",
-                        "10s"),
-              0, 3'600'000),
-      bounded(described("connectTimeout", OptionType::duration,
-                        "How long a connection to one address may take (default 10s)."),
+      option("addresses", OptionType::list,
+             "Hosts of the broker with their ports, tried in this order (default localhost:5672, "
+             "with sslEnabled port 5671).",
+             "", "mq1:5672,mq2:5672"),
+      option("virtualHost", OptionType::text, "The virtual host (default /).", "", "shop"),
+      option("username", OptionType::text, "The user (default guest).", "", "app"),
+      option("password", OptionType::text, "The password of the user.", "", "{{env:MQ_PASSWORD}}"),
+      option("connectionName", OptionType::text,
+             "The name that the broker's lists show for the connection; by default the endpoint.",
+             "", "shop-orders"),
+      bounded(
+          option("heartbeat", OptionType::duration,
+                 "How often both sides say that they are alive (default 30s); 0 never.", "", "10s"),
+          0, 3'600'000),
+      bounded(option("connectTimeout", OptionType::duration,
+                     "How long a connection to one address may take (default 10s)."),
               1, 3'600'000),
-      described("sslEnabled", OptionType::boolean,
-                "Whether the connection uses TLS (default false)."),
-      described("sslCaLocation", OptionType::text,
-                "File with the certificates of the authorities to trust instead of the system's.",
-                "", "/etc/ssl/shop-ca.pem"),
-      described("sslCertificateLocation", OptionType::text,
-                "File with our own certificate, for brokers that ask for one.", "",
-                "/etc/ssl/drom.pem"),
-      described("sslKeyLocation", OptionType::text, "File with the key of our certificate.", "",
-                "/etc/ssl/drom.key"),
-      described("sslVerifyHostname", OptionType::boolean,
-                "Whether the broker's certificate must name its host (default true)."),
+      option("sslEnabled", OptionType::boolean, "Whether the connection uses TLS (default false)."),
+      option("sslCaLocation", OptionType::text,
+             "File with the certificates of the authorities to trust instead of the system's.", "",
+             "/etc/ssl/shop-ca.pem"),
+      option("sslCertificateLocation", OptionType::text,
+             "File with our own certificate, for brokers that ask for one.", "",
+             "/etc/ssl/drom.pem"),
+      option("sslKeyLocation", OptionType::text, "File with the key of our certificate.", "",
+             "/etc/ssl/drom.key"),
+      option("sslVerifyHostname", OptionType::boolean,
+             "Whether the broker's certificate must name its host (default true)."),
   };
   out[3].secret = true;
   return out;
@@ -103,110 +85,103 @@ ConfigSpec endpoint_spec() {
   spec.consumes = spec.produces = true;
   spec.free_parameters = true;  // arg.queue.NAME and the like
   using enum OptionType;
-  OptionSpec exchange =
-      described("exchangeName", text,
-                "The exchange; `default` is the broker's own, which routes by queue "
-                "name.",
-                "", "orders");
+  OptionSpec exchange = option("exchangeName", text,
+                               "The exchange; `default` is the broker's own, which routes by queue "
+                               "name.",
+                               "", "orders");
   exchange.required = exchange.path = true;
   spec.options = {
       exchange,
-      described("connectionFactory", reference,
-                "The drom.rabbitmq bean with the broker; not needed when there is only one.", "",
-                "#broker"),
-      described("routingKey", text,
-                "From: the keys that bind the queues, separated by commas. To: the key of each "
-                "message, with simple expressions.",
-                "", "order.${header.region}"),
-      one_of(described("exchangeType", enumeration, "The type of a declared exchange.", "direct"),
+      option("connectionFactory", reference,
+             "The drom.rabbitmq bean with the broker; not needed when there is only one.", "",
+             "#broker"),
+      option("routingKey", text,
+             "From: the keys that bind the queues, separated by commas. To: the key of each "
+             "message, with simple expressions.",
+             "", "order.${header.region}"),
+      one_of(option("exchangeType", enumeration, "The type of a declared exchange.", "direct"),
              {"direct", "topic", "fanout", "headers"}),
-      described("queues", list, "From: the queues to take from.", "", "orders,returns"),
-      described("autoDeclare", boolean,
-                "From: whether exchange, queues and bindings are declared at every connect.",
-                "true"),
-      described("autoDeclareProducer", boolean,
-                "To: whether the exchange is declared at every connect.", "false"),
-      described("skipDeclareExchange", boolean, "Whether the exchange is left as it is.", "false"),
-      described("skipDeclareQueue", boolean, "Whether the queues are left as they are.", "false"),
-      described("skipBindQueue", boolean, "Whether the bindings are left as they are.", "false"),
-      described("deadLetterExchange", text,
-                "Where a declared queue sends dead messages; it is declared too.", "",
-                "orders.dead"),
-      one_of(described("deadLetterExchangeType", enumeration, "The type of deadLetterExchange.",
-                       "direct"),
+      option("queues", list, "From: the queues to take from.", "", "orders,returns"),
+      option("autoDeclare", boolean,
+             "From: whether exchange, queues and bindings are declared at every connect.", "true"),
+      option("autoDeclareProducer", boolean,
+             "To: whether the exchange is declared at every connect.", "false"),
+      option("skipDeclareExchange", boolean, "Whether the exchange is left as it is.", "false"),
+      option("skipDeclareQueue", boolean, "Whether the queues are left as they are.", "false"),
+      option("skipBindQueue", boolean, "Whether the bindings are left as they are.", "false"),
+      option("deadLetterExchange", text,
+             "Where a declared queue sends dead messages; it is declared too.", "", "orders.dead"),
+      one_of(option("deadLetterExchangeType", enumeration, "The type of deadLetterExchange.",
+                    "direct"),
              {"direct", "topic", "fanout", "headers"}),
-      described("deadLetterQueue", text, "A queue to declare and bind to deadLetterExchange.", "",
-                "orders.dead"),
-      described("deadLetterRoutingKey", text,
-                "The key of dead messages; by default they keep their own.", "", "dead"),
-      bounded(
-          described("prefetchCount", integer,
-                    "From: how many unacknowledged messages of each queue the broker hands out.",
-                    "250"),
-          1, 65535),
-      bounded(
-          described("concurrentConsumers", integer,
-                    "From: how many messages the route works on at once; more than one gives up "
-                    "their order.",
-                    "1"),
-          1, 65535),
-      described("exclusive", boolean, "From: whether nobody else may take from the queues.",
-                "false"),
-      described(
-          "noLocal", boolean,
-          "From: whether messages sent by this connection are left out, where the broker can.",
-          "false"),
-      one_of(described("acknowledgeMode", enumeration,
-                       "From: AUTO acknowledges when the route has ended; there is no other mode.",
-                       "AUTO"),
+      option("deadLetterQueue", text, "A queue to declare and bind to deadLetterExchange.", "",
+             "orders.dead"),
+      option("deadLetterRoutingKey", text,
+             "The key of dead messages; by default they keep their own.", "", "dead"),
+      bounded(option("prefetchCount", integer,
+                     "From: how many unacknowledged messages of each queue the broker hands out.",
+                     "250"),
+              1, 65535),
+      bounded(option("concurrentConsumers", integer,
+                     "From: how many messages the route works on at once; more than one gives up "
+                     "their order.",
+                     "1"),
+              1, 65535),
+      option("exclusive", boolean, "From: whether nobody else may take from the queues.", "false"),
+      option("noLocal", boolean,
+             "From: whether messages sent by this connection are left out, where the broker can.",
+             "false"),
+      one_of(option("acknowledgeMode", enumeration,
+                    "From: AUTO acknowledges when the route has ended; there is no other mode.",
+                    "AUTO"),
              {"AUTO"}),
-      described("rejectAndDontRequeue", boolean,
-                "From: whether a failed message is rejected, so that the broker dead-letters or "
-                "drops it; false puts it back. By default one that cannot succeed is rejected when "
-                "deadLetterExchange is given, and everything else is put back."),
-      described("disableReplyTo", boolean,
-                "From: whether no reply is sent to messages that ask for one.", "false"),
-      bounded(described("requeueDelay", duration,
-                        "From: how long a failed message is held before it is put back.", "1s"),
+      option("rejectAndDontRequeue", boolean,
+             "From: whether a failed message is rejected, so that the broker dead-letters or "
+             "drops it; false puts it back. By default one that cannot succeed is rejected when "
+             "deadLetterExchange is given, and everything else is put back."),
+      option("disableReplyTo", boolean,
+             "From: whether no reply is sent to messages that ask for one.", "false"),
+      bounded(option("requeueDelay", duration,
+                     "From: how long a failed message is held before it is put back.", "1s"),
               0, 3'600'000),
-      described("messageId", expression,
-                "To: the message id; by default the outbox's event id, or the header eventId."),
-      described("type", expression, "To: the type property.", "", "OrderPlaced"),
-      described("contentType", expression,
-                "To: the content type; by default the header Content-Type, or what fits the body.",
-                "", "application/json"),
-      described("correlationId", expression, "To: the correlation id.", "", "${header.order}"),
-      described("replyTo", expression, "To: where a receiver may answer.", "", "orders.replies"),
-      described("expiration", expression,
-                "To: after how many milliseconds a waiting message is dead.", "", "60000"),
-      described("priority", expression, "To: the priority, 0 to 255.", "", "5"),
-      described("persistent", boolean, "To: whether the broker keeps messages on disk.", "true"),
-      described("timestamp", boolean, "To: whether the time of sending goes with it.", "true"),
-      described("mandatory", boolean,
-                "To: whether a message that reaches no queue comes back; false loses it silently.",
-                "true"),
-      one_of(described("unroutable", enumeration,
-                       "To: what becomes of a message that reached no queue: fail, for good; park, "
-                       "in parkQueue; drop, which counts as sent.",
-                       "fail"),
+      option("messageId", expression,
+             "To: the message id; by default the outbox's event id, or the header eventId."),
+      option("type", expression, "To: the type property.", "", "OrderPlaced"),
+      option("contentType", expression,
+             "To: the content type; by default the header Content-Type, or what fits the body.", "",
+             "application/json"),
+      option("correlationId", expression, "To: the correlation id.", "", "${header.order}"),
+      option("replyTo", expression, "To: where a receiver may answer.", "", "orders.replies"),
+      option("expiration", expression, "To: after how many milliseconds a waiting message is dead.",
+             "", "60000"),
+      option("priority", expression, "To: the priority, 0 to 255.", "", "5"),
+      option("persistent", boolean, "To: whether the broker keeps messages on disk.", "true"),
+      option("timestamp", boolean, "To: whether the time of sending goes with it.", "true"),
+      option("mandatory", boolean,
+             "To: whether a message that reaches no queue comes back; false loses it silently.",
+             "true"),
+      one_of(option("unroutable", enumeration,
+                    "To: what becomes of a message that reached no queue: fail, for good; park, "
+                    "in parkQueue; drop, which counts as sent.",
+                    "fail"),
              {"fail", "park", "drop"}),
-      described("parkQueue", text,
-                "To: the durable queue for unroutable messages, declared when unroutable=park; by "
-                "default the exchange and .unroutable.",
-                "", "orders.unroutable"),
-      bounded(described("confirmWindow", integer,
-                        "To: how many messages may wait for the broker's confirm at once.", "1000"),
+      option("parkQueue", text,
+             "To: the durable queue for unroutable messages, declared when unroutable=park; by "
+             "default the exchange and .unroutable.",
+             "", "orders.unroutable"),
+      bounded(option("confirmWindow", integer,
+                     "To: how many messages may wait for the broker's confirm at once.", "1000"),
               1, 100'000),
-      bounded(described("confirmTimeout", duration,
-                        "To: how long a send may take until its confirm.", "30s"),
+      bounded(option("confirmTimeout", duration, "To: how long a send may take until its confirm.",
+                     "30s"),
               1, kDay),
-      bounded(described("replyTimeout", duration,
-                        "To: how long an InOut exchange waits for its reply.", "30s"),
+      bounded(option("replyTimeout", duration,
+                     "To: how long an InOut exchange waits for its reply.", "30s"),
               1, kDay),
-      described("transacted", boolean,
-                "To: whether a send inside a transacted block waits for the commit; false sends at "
-                "once.",
-                "true"),
+      option("transacted", boolean,
+             "To: whether a send inside a transacted block waits for the commit; false sends at "
+             "once.",
+             "true"),
   };
   for (OptionSpec& shared : broker_options()) spec.options.push_back(std::move(shared));
   spec.example =
