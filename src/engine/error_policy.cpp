@@ -244,6 +244,7 @@ async<> RoutePolicy::exhausted(Exchange& exchange, const Clause* clause, int64_t
     co_return;
   }
   // Camel swallows this; we keep the message with its source instead.
+  ++counters_.dead_letter_failed;
   Error kept = original;
   kept.what +=
       "; and the dead letter endpoint " + dead_letter->uri + " failed: " + exchange.error->what;

@@ -299,6 +299,7 @@ TEST_F(ErrorPolicyTest, AFailingDeadLetterEndpointKeepsTheMessageWithItsSource) 
   EXPECT_EQ(out.error->kind, ErrorKind::transient);
   EXPECT_NE(out.error->what.find("attempt 1"), std::string::npos);
   EXPECT_NE(out.error->what.find("file:dead failed: nobody there"), std::string::npos);
+  EXPECT_EQ(counters_.dead_letter_failed, 1U);  // C46
 }
 
 TEST_F(ErrorPolicyTest, CancelledErrorsGoBackUntouched) {

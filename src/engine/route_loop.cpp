@@ -252,6 +252,7 @@ async<> RouteLoop::run_next_sends() {
       batch.push_back(std::move(exchange));
     }
   }
+  if (batch.empty()) co_return;
   std::vector<RouteRunner::FailedSend> failed;
   co_await runner_.run_to_send(batch, failed);
   for (Exchange& exchange : batch) {

@@ -353,6 +353,20 @@ TEST_F(RouteLoopTest, StopLetsAPipelinedSendEndAndReleasesWhatHasNotBegun) {
   EXPECT_TRUE(loop_->done());
 }
 
+TEST_F(RouteLoopTest, InTurnNothingPassesAnUndoneOneOfItsKey) {
+  ConsumerTraits traits;
+  traits.keyed = true;
+  traits.poll_max = 10;
+  start_gated(traits);
+  gate_->failures["a1"] = ErrorKind::transient;
+  offer({{"a1", "a"}, {"b1", "b"}, {"a2", "a"}, {"n1", ""}});
+  let("a1");
+  let("b1");
+  let("n1");
+  EXPECT_EQ(gate_->running, (Texts{"a1", "b1", "n1"}));
+  EXPECT_EQ(source_.settled, (Texts{"a1:failed", "b1:done", "a2:released", "n1:done"}));
+}
+
 TEST_F(RouteLoopTest, OpensAgainWithBackoffUntilItWorks) {
   source_.opens = {Error(ErrorKind::not_connected, "down"), Error(ErrorKind::transient, "busy")};
   start_gated(ConsumerTraits());

@@ -17,11 +17,12 @@ enum class RouteState : uint8_t {
 };
 
 struct RouteCounters {
-  uint64_t received = 0;     // exchanges taken from the source
-  uint64_t completed = 0;    // ended well, or the error was handled
-  uint64_t failed = 0;       // ended with an error that nobody handled
-  uint64_t released = 0;     // given back to the source untouched
-  uint64_t redelivered = 0;  // attempts after the first
+  uint64_t received = 0;            // exchanges taken from the source
+  uint64_t completed = 0;           // ended well, or the error was handled
+  uint64_t failed = 0;              // ended with an error that nobody handled
+  uint64_t released = 0;            // given back to the source untouched
+  uint64_t redelivered = 0;         // attempts after the first
+  uint64_t dead_letter_failed = 0;  // the dead letter endpoint did not take one; it is kept
   RouteState state = RouteState::off;
   std::string trouble{};  // why the source cannot be opened or polled now; "" when it can
 };

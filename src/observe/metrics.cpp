@@ -39,6 +39,9 @@ constexpr Family<Route> kRouteFamilies[] = {
      [](const Route& r) { return number(r.released); }},
     {"drom_route_redelivered_total", "Attempts after the first.",
      [](const Route& r) { return number(r.redelivered); }},
+    {"drom_route_deadletter_failed_total",
+     "Exchanges that the dead letter endpoint did not take; their sources keep them.",
+     [](const Route& r) { return number(r.dead_letter_failed); }},
     {"drom_route_started", "1 when the source of the route has been opened and not been lost.",
      [](const Route& r) { return number(r.state == RouteState::started && r.trouble.empty()); }},
 };

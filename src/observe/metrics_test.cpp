@@ -39,6 +39,9 @@ class Metrics : public ::testing::Test {
     board.add(&places[used++], std::move(uri), [stats] { return stats; });
   }
 
+  void add_source(std::string uri, std::vector<SourceLag> behind) {
+    lags.add(&places[used++], std::move(uri), [behind] { return behind; });
+  }
   ProcessFigures process{"1.2.3", WallTime(std::chrono::milliseconds(1'700'000'000'250)),
                          9'000'000};
   Counters counters;
@@ -88,6 +91,8 @@ TEST_F(Metrics, EveryFamilyHasItsHelpAndTypeOnceBeforeItsSamples) {
   counters.route("other");
   add_relay("outbox:orders", busy_relay());
   add_relay("outbox:mails", busy_relay());
+  add_source("kafka:orders", {{"orders", 0, 3}, {"orders", 1, 0}});
+  add_source("kafka:orders", {{"orders", 0, 1}});
   std::istringstream lines(page());
   std::set<std::string> helped, typed, series;
   std::string line, family;
@@ -110,17 +115,27 @@ TEST_F(Metrics, EveryFamilyHasItsHelpAndTypeOnceBeforeItsSamples) {
     }
   }
   EXPECT_EQ(helped, typed);
-  EXPECT_EQ(typed.size(), 29u);
+  EXPECT_EQ(typed.size(), 31u);
 }
 
 TEST_F(Metrics, RoutesTellWhatTheyHaveDone) {
   RouteCounters& route = counters.route("a\"b");
-  route = {5, 3, 1, 1, 2};
+  route = {5, 3, 1, 1, 2, 4};
   EXPECT_TRUE(has_line(page(), "drom_route_received_total{route=\"a\\\"b\"} 5"));
   EXPECT_TRUE(has_line(page(), "drom_route_completed_total{route=\"a\\\"b\"} 3"));
   EXPECT_TRUE(has_line(page(), "drom_route_failed_total{route=\"a\\\"b\"} 1"));
   EXPECT_TRUE(has_line(page(), "drom_route_released_total{route=\"a\\\"b\"} 1"));
   EXPECT_TRUE(has_line(page(), "drom_route_redelivered_total{route=\"a\\\"b\"} 2"));
+  EXPECT_TRUE(has_line(page(), "drom_route_deadletter_failed_total{route=\"a\\\"b\"} 4"));
+}
+
+TEST_F(Metrics, SourcesTellHowFarTheyAreBehind) {
+  add_source("kafka:orders", {{"orders", 0, 3}, {"orders", 1, 0}});
+  const std::string labels = "{source=\"kafka:orders\",nth=\"1\",topic=\"orders\",partition=";
+  EXPECT_TRUE(has_line(page(), "drom_source_lag" + labels + "\"0\"} 3")) << page();
+  EXPECT_TRUE(has_line(page(), "drom_source_lag" + labels + "\"1\"} 0"));
+  lags.remove(&places[used - 1]);
+  EXPECT_EQ(page().find("drom_source_lag"), std::string::npos);
 }
 
 TEST_F(Metrics, RelaysTellWhatTheyDo) {
