@@ -56,5 +56,6 @@ target_compile_definitions(drom_options INTERFACE
   $<$<BOOL:${DROM_MYSQL}>:DROM_MYSQL=1>
   $<$<BOOL:${DROM_BROTLI}>:DROM_BROTLI=1>
   $<$<BOOL:${DROM_RABBITMQ}>:DROM_RABBITMQ=1>
+  $<$<BOOL:${DROM_KAFKA}>:DROM_KAFKA=1>
   DROM_VERSION="${PROJECT_VERSION}")
 target_link_libraries(drom_options INTERFACE ${DROM_LINK_LIBRARIES})

@@ -8,14 +8,6 @@
 #include "drom/base/json.hpp"
 
 namespace drom::chaos {
-namespace {
-
-std::string text(const Object& object, std::string_view name) {
-  const Value* value = object.find(name);
-  return value ? value->to_text() : std::string();
-}
-
-}  // namespace
 
 Broker::Broker(const char* pid_variable) {
   const char* const file = std::getenv(pid_variable);
@@ -35,11 +27,7 @@ Delivered Broker::delivered_of(std::string_view payload, const std::string& seq)
   out.destination = name();
   out.seq = std::atoll(seq.c_str());
   const Result<Value> body = parse_json(payload);
-  const Object* const object = body ? body->as_object() : nullptr;
-  if (!object) return out;
-  out.event = text(*object, "event");
-  out.key = text(*object, "key");
-  out.hash = payload_hash(text(*object, "pad"));
+  if (body && body->as_object()) read_payload(*body->as_object(), out);
   return out;
 }
 

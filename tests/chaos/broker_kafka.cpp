@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "chaos/broker.hpp"
+#include "support/kafka_admin.hpp"
 
 namespace drom::chaos {
 namespace {
@@ -35,20 +36,7 @@ class Kafka final : public Broker {
   uint16_t port() const override { return behind_; }
   uint16_t proxy_port() const override { return proxy_; }
 
-  void create() override {
-    const Handle client = make(RD_KAFKA_PRODUCER);
-    std::array<char, 512> trouble{};
-    rd_kafka_NewTopic_t* topic =
-        rd_kafka_NewTopic_new(kTopic, kPartitions, 1, trouble.data(), trouble.size());
-    rd_kafka_queue_t* queue = rd_kafka_queue_new(client.get());
-    rd_kafka_CreateTopics(client.get(), &topic, 1, nullptr, queue);
-    rd_kafka_event_t* event = rd_kafka_queue_poll(queue, kTimeoutMs);
-    const bool fine = event && rd_kafka_event_error(event) == RD_KAFKA_RESP_ERR_NO_ERROR;
-    rd_kafka_event_destroy(event);
-    rd_kafka_queue_destroy(queue);
-    rd_kafka_NewTopic_destroy(topic);
-    if (!fine) throw std::runtime_error("the topic could not be made");
-  }
+  void create() override { testing::make_kafka_topic(direct_, kTopic, kPartitions); }
 
   bool answers() override {
     const Handle client = make(RD_KAFKA_PRODUCER);

@@ -142,6 +142,12 @@ struct FaultProxy::State {
         case ProxyMode::down:
         case ProxyMode::reset: end(true); return;
         case ProxyMode::blackhole: wait(pump, kLook, 0); return;
+        case ProxyMode::mute:
+          if (pump.reply)
+            wait(pump, kLook, 0);
+          else
+            write(pump, size);
+          return;
         case ProxyMode::slice: write(pump, 1); return;
         case ProxyMode::delay: wait(pump, now.delay, size); return;
         case ProxyMode::bandwidth: {
@@ -296,6 +302,7 @@ const char* to_string(ProxyMode mode) {
     case ProxyMode::reset: return "reset";
     case ProxyMode::slice: return "slice";
     case ProxyMode::delay: return "delay";
+    case ProxyMode::mute: return "mute";
     case ProxyMode::bandwidth: return "bandwidth";
   }
   return "?";

@@ -17,12 +17,14 @@ enum class ProxyMode : uint8_t {
   reset,      // connections end with RST, new ones at their first byte
   slice,      // one byte per segment
   delay,      // every piece waits
+  mute,       // answers stay here until healing, requests go through
   bandwidth,  // at most so many bytes per second and direction
 };
 
 // All but pass.
-constexpr ProxyMode kProxyFaults[] = {ProxyMode::down,  ProxyMode::blackhole, ProxyMode::reset,
-                                      ProxyMode::slice, ProxyMode::delay,     ProxyMode::bandwidth};
+constexpr ProxyMode kProxyFaults[] = {ProxyMode::down,     ProxyMode::blackhole, ProxyMode::reset,
+                                      ProxyMode::slice,    ProxyMode::delay,     ProxyMode::mute,
+                                      ProxyMode::bandwidth};
 
 struct ProxyFault {
   ProxyMode mode = ProxyMode::pass;
@@ -42,6 +44,11 @@ class FaultProxy {
   // Takes effect on open connections, too; returns when it has.
   void set(ProxyFault fault);
   void heal() { set(ProxyFault()); }
+  // Ends all connections; new ones work.
+  void cut() {
+    set({ProxyMode::down});
+    heal();
+  }
   // The next connection whose server has sent `bytes` more bytes is reset at that byte.
   void cut_reply_after(size_t bytes);
   // The next answer that contains `text` is not passed on; its connection is reset. So

@@ -112,6 +112,20 @@ TEST_F(FaultProxyTest, SlicesDelaysAndThrottlesWithoutChangingAByte) {
   }
 }
 
+TEST_F(FaultProxyTest, MuteKeepsTheAnswersUntilHealed) {
+  tcp::socket socket = connect();
+  proxy_.set({ProxyMode::mute});
+  ErrorCode ec;
+  asio::write(socket, asio::buffer(std::string("held")), ec);
+  asio::steady_timer(io_, std::chrono::milliseconds(50)).wait();
+  EXPECT_EQ(socket.available(ec), 0U);
+  proxy_.heal();
+  std::string back(4, '\0');
+  asio::read(socket, asio::buffer(back), ec);
+  EXPECT_FALSE(ec);
+  EXPECT_EQ(back, "held");
+}
+
 TEST_F(FaultProxyTest, DownEndsConnectionsAndRefusesNewOnesUntilHealed) {
   tcp::socket socket = connect();
   ErrorCode ec;

@@ -353,6 +353,16 @@ Result<History> read_history(const std::string& folder) {
   return out;
 }
 
+void read_payload(const Object& payload, Delivered& out) {
+  const auto text = [&](std::string_view name) {
+    const Value* const value = payload.find(name);
+    return value ? value->to_text() : std::string();
+  };
+  out.event = text("event");
+  out.key = text("key");
+  out.hash = payload_hash(text("pad"));
+}
+
 std::string payload_hash(std::string_view payload) {
   uint64_t hash = 0xcbf29ce484222325u;
   for (const char c : payload) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;

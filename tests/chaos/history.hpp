@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "drom/base/error.hpp"
+#include "drom/base/value.hpp"
 
 namespace drom::chaos {
 
@@ -97,6 +98,9 @@ Verdict check(const History& history);
 // One folder, five files; errors name file and line.
 Result<void> write_history(const History& history, const std::string& folder);
 Result<History> read_history(const std::string& folder);
+
+// What a payload of a writer says of its event: event, key and hash; the rest is left alone.
+void read_payload(const Object& payload, Delivered& out);
 
 // FNV-1a in hexadecimal: enough to see a changed byte.
 std::string payload_hash(std::string_view payload);

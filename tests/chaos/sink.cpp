@@ -97,15 +97,15 @@ bool Sink::take(Session& session, const Socket::Message& request) {
     const auto at = request.headers.find(name);
     return at == request.headers.end() ? std::string() : at->second;
   };
+  if (object) read_payload(*object, delivered);
   // What a webhook sends of a message is its body.
-  delivered.event = hook && object ? text(*object, "event") : header("eventid");
+  if (!hook) {
+    const std::string event = header("eventid");
+    if (event != delivered.event) delivered.hash = "of another event";
+    delivered.event = event;
+  }
   delivered.seq = std::atoll(header("seq").c_str());
   delivered.destination = destination;
-  if (object) {
-    delivered.key = text(*object, "key");
-    delivered.hash = payload_hash(text(*object, "pad"));
-    if (text(*object, "event") != delivered.event) delivered.hash = "of another event";
-  }
   {
     const std::lock_guard lock(mutex_);
     delivered.at_ns = now_ns();

@@ -15,6 +15,7 @@
 #include "connectors/kafka/kafka.hpp"
 #include "rt/real_clock.hpp"
 #include "support/endpoints.hpp"
+#include "support/kafka_admin.hpp"
 
 namespace drom::testing {
 
@@ -65,18 +66,7 @@ class KafkaTest : public ::testing::Test {
   // A fresh topic; its name.
   std::string make_topic(int partitions = 1, const std::string& suffix = "") {
     const std::string topic = name + suffix;
-    Handle admin(rd_kafka_new(RD_KAFKA_PRODUCER, settings({}), nullptr, 0));
-    rd_kafka_NewTopic_t* made = rd_kafka_NewTopic_new(topic.c_str(), partitions, 1, nullptr, 0);
-    rd_kafka_queue_t* queue = rd_kafka_queue_new(admin.get());
-    rd_kafka_CreateTopics(admin.get(), &made, 1, nullptr, queue);
-    rd_kafka_event_t* event = rd_kafka_queue_poll(queue, 20'000);
-    EXPECT_TRUE(event);
-    if (event) {
-      EXPECT_EQ(rd_kafka_event_error(event), RD_KAFKA_RESP_ERR_NO_ERROR);
-      rd_kafka_event_destroy(event);
-    }
-    rd_kafka_queue_destroy(queue);
-    rd_kafka_NewTopic_destroy(made);
+    make_kafka_topic(brokers, topic, partitions);
     return topic;
   }
 

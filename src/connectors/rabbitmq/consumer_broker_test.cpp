@@ -147,8 +147,8 @@ TEST_F(RabbitConsumerTest, WithoutDeadLettersNothingIsLost) {
 }
 
 TEST_F(RabbitConsumerTest, C32AStaleTagIsDroppedAndTheNewChannelStaysOpen) {
-  CutProxy proxy(place.port);
-  const auto from = simple_consumer({{"prefetchCount", "10"}, {"addresses", proxy.address()}});
+  FaultProxy proxy(place.port);
+  const auto from = simple_consumer({{"prefetchCount", "10"}, {"addresses", address_of(proxy)}});
   for (int i = 0; i < 10; ++i) peer->publish("", queue_, std::to_string(i));
   Batch old = polled(*from, 10);
   proxy.cut();
@@ -195,17 +195,17 @@ TEST_F(RabbitConsumerTest, C33ADeletedQueueIsSubscribedAgainWhenItIsThere) {
 }
 
 TEST_F(RabbitConsumerTest, HeartbeatsKeepAnIdleConnectionAndNoticeADeadOne) {
-  CutProxy proxy(place.port);
-  const auto from = simple_consumer({{"heartbeat", "1s"}, {"addresses", proxy.address()}});
+  FaultProxy proxy(place.port);
+  const auto from = simple_consumer({{"heartbeat", "1s"}, {"addresses", address_of(proxy)}});
   harness.run(clock->sleep(milliseconds(3500)));  // the broker would have closed it
   peer->publish("", queue_, "x");
   settle(*from, polled(*from, 1));
-  EXPECT_EQ(proxy.connections(), 1);
-  proxy.pause(true);
+  EXPECT_EQ(proxy.connections(), 1U);
+  proxy.set({ProxyMode::blackhole});
   const Result<Batch> dead = harness.run(from->poll(1));
   ASSERT_FALSE(dead.ok());
   EXPECT_EQ(dead.error().kind, ErrorKind::not_connected);
-  proxy.pause(false);
+  proxy.heal();
   close(*from);
 }
 

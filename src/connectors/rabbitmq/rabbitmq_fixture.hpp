@@ -9,11 +9,11 @@
 #include <cstdlib>
 #include <set>
 
+#include "chaos/fault_proxy.hpp"
 #include "connectors/rabbitmq/message.hpp"
 #include "connectors/rabbitmq/rabbitmq.hpp"
 #include "drom/rt/random.hpp"
 #include "rt/real_clock.hpp"
-#include "support/cut_proxy.hpp"
 #include "support/endpoints.hpp"
 
 namespace drom::testing {
@@ -27,6 +27,12 @@ inline BrokerPlace place_of(const std::string& url) {
   const size_t at = url.rfind('@');
   const size_t colon = url.find(':', at);
   return {url.substr(at + 1, colon - at - 1), std::atoi(url.c_str() + colon + 1)};
+}
+
+using chaos::FaultProxy;
+using chaos::ProxyMode;
+inline std::string address_of(const FaultProxy& proxy) {
+  return "127.0.0.1:" + std::to_string(proxy.port());
 }
 
 struct Got {

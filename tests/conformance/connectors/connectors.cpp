@@ -1,33 +1,19 @@
-#ifdef DROM_KAFKA
-#include <librdkafka/rdkafka.h>
-#endif
-#include <gtest/gtest.h>
-
-#include <array>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 
 #include "chaos/child.hpp"
 #include "chaos/fault_proxy.hpp"
 #include "chaos/http_io.hpp"
 #include "conformance/connectors/connector.hpp"
 #include "drom/rt/random.hpp"
+#ifdef DROM_KAFKA
+#include "support/kafka_admin.hpp"
+#endif
 
 namespace drom::conformance {
 namespace {
-
-// Kills the server whose process id is in the file that the variable names, and waits until it is
-// there again: with_servers.sh starts it again.
-[[maybe_unused]] void restart_by(const char* pid_variable, const std::function<bool()>& answers) {
-  pid_t pid = 0;
-  std::ifstream(std::getenv(pid_variable)) >> pid;
-  if (pid > 1) ::kill(pid, SIGKILL);
-  chaos::sleep_for(milliseconds(500));
-  for (int i = 0; i < 900 && !answers(); ++i) chaos::sleep_for(milliseconds(100));
-}
 
 class Seda final : public Connector {
  public:
@@ -87,10 +73,11 @@ class Http final : public Connector {
   uint16_t port_ = chaos::free_port();
 };
 
-#ifdef DROM_RABBITMQ
-class Rabbit final : public Connector {
+// A connector with a server of its own, named by an environment variable, behind a proxy.
+class OnServer : public Connector {
  public:
-  std::string name() const override { return "rabbitmq"; }
+  OnServer(const char* variable, const char* pid_variable)
+      : variable_(variable), pid_variable_(pid_variable) {}
   Features features() const override {
     return {.keeps = true,
             .again = true,
@@ -100,13 +87,43 @@ class Rabbit final : public Connector {
             .restarts = true};
   }
   std::optional<std::string> missing() const override {
-    if (std::getenv("DROM_TEST_RABBITMQ")) return std::nullopt;
-    return "DROM_TEST_RABBITMQ is not set";
+    if (std::getenv(variable_)) return std::nullopt;
+    return std::string(variable_) + " is not set";
   }
+  void cut() override { proxy_->set({.mode = chaos::ProxyMode::down}); }
+  void heal() override { proxy_->heal(); }
+  // with_servers.sh starts it again.
+  void restart_server() override {
+    pid_t pid = 0;
+    std::ifstream(std::getenv(pid_variable_)) >> pid;
+    if (pid > 1) ::kill(pid, SIGKILL);
+    chaos::sleep_for(milliseconds(500));
+    for (int i = 0; i < 900 && !answers(); ++i) chaos::sleep_for(milliseconds(100));
+  }
+
+ protected:
+  // In "host:port", or at the end of a URL.
+  static uint16_t port_in(const char* variable) {
+    const std::string address = std::getenv(variable);
+    return static_cast<uint16_t>(std::stoi(address.substr(address.rfind(':') + 1)));
+  }
+  std::unique_ptr<chaos::FaultProxy> proxy_;  // made by create()
+
+ private:
+  bool answers() const {
+    return chaos::Socket::connect(port_in(variable_), milliseconds(500)).valid();
+  }
+  const char* variable_;
+  const char* pid_variable_;
+};
+
+#ifdef DROM_RABBITMQ
+class Rabbit final : public OnServer {
+ public:
+  Rabbit() : OnServer("DROM_TEST_RABBITMQ", "DROM_TEST_RABBITMQ_PID") {}
+  std::string name() const override { return "rabbitmq"; }
   void create(const std::string&) override {
-    const std::string url = std::getenv("DROM_TEST_RABBITMQ");
-    port_ = static_cast<uint16_t>(std::stoi(url.substr(url.rfind(':') + 1)));
-    proxy_ = std::make_unique<chaos::FaultProxy>(port_);
+    proxy_ = std::make_unique<chaos::FaultProxy>(port_in("DROM_TEST_RABBITMQ"));
   }
   void prepare(Routes& routes, const std::string&) override {
     routes.bean("broker", "drom.rabbitmq",
@@ -119,39 +136,18 @@ class Rabbit final : public Connector {
   std::string sink(const std::string& queue) const override {
     return "rabbitmq:default?autoDeclareProducer=true&queues=" + queue + "&routingKey=" + queue;
   }
-  void cut() override { proxy_->set({.mode = chaos::ProxyMode::down}); }
-  void heal() override { proxy_->heal(); }
-  void restart_server() override {
-    restart_by("DROM_TEST_RABBITMQ_PID",
-               [this] { return chaos::Socket::connect(port_, milliseconds(500)).valid(); });
-  }
-
- private:
-  uint16_t port_ = 0;
-  std::unique_ptr<chaos::FaultProxy> proxy_;
 };
 #endif
 
 #ifdef DROM_KAFKA
-class Kafka final : public Connector {
+class Kafka final : public OnServer {
  public:
+  Kafka() : OnServer("DROM_TEST_KAFKA", "DROM_TEST_KAFKA_PIDFILE") {}
   std::string name() const override { return "kafka"; }
-  Features features() const override {
-    return {.keeps = true,
-            .again = true,
-            .bytes = true,
-            .bounded = true,
-            .cuttable = true,
-            .restarts = true};
-  }
-  std::optional<std::string> missing() const override {
-    if (std::getenv("DROM_TEST_KAFKA")) return std::nullopt;
-    return "DROM_TEST_KAFKA is not set";
-  }
   void create(const std::string& queue) override {
     proxy_ = std::make_unique<chaos::FaultProxy>(port_in("DROM_TEST_KAFKA_BEHIND"),
                                                  port_in("DROM_TEST_KAFKA_PROXY"));
-    make_topic(std::getenv("DROM_TEST_KAFKA"), queue);
+    testing::make_kafka_topic(std::getenv("DROM_TEST_KAFKA"), queue, 1, 16'000'000);
   }
   void prepare(Routes& routes, const std::string&) override {
     routes.bean("cluster", "drom.kafka",
@@ -164,44 +160,12 @@ class Kafka final : public Connector {
   }
   std::string source(const std::string& queue) const override {
     return "kafka:" + queue + "?groupId=" + queue +
-           "&connectionFactory=cluster&autoOffsetReset=earliest&retryBackoffMs=50ms&"
+           "&autoOffsetReset=earliest&retryBackoffMs=50ms&"
            "retryBackoffMaxMs=200ms";
   }
   std::string sink(const std::string& queue) const override {
-    return "kafka:" + queue + "?connectionFactory=cluster&key=${header.key}&lingerMs=0ms";
+    return "kafka:" + queue + "?key=${header.key}&lingerMs=0ms";
   }
-  void cut() override { proxy_->set({.mode = chaos::ProxyMode::down}); }
-  void heal() override { proxy_->heal(); }
-  void restart_server() override {
-    restart_by("DROM_TEST_KAFKA_PIDFILE", [] {
-      return chaos::Socket::connect(port_in("DROM_TEST_KAFKA"), milliseconds(500)).valid();
-    });
-  }
-
- private:
-  static uint16_t port_in(const char* variable) {
-    const std::string address = std::getenv(variable);
-    return static_cast<uint16_t>(std::stoi(address.substr(address.rfind(':') + 1)));
-  }
-  static void make_topic(const std::string& brokers, const std::string& name) {
-    std::array<char, 256> trouble{};
-    rd_kafka_conf_t* const conf = rd_kafka_conf_new();
-    rd_kafka_conf_set(conf, "bootstrap.servers", brokers.c_str(), nullptr, 0);
-    rd_kafka_t* const client =
-        rd_kafka_new(RD_KAFKA_PRODUCER, conf, trouble.data(), trouble.size());
-    rd_kafka_NewTopic_t* topic =
-        rd_kafka_NewTopic_new(name.c_str(), 1, 1, trouble.data(), trouble.size());
-    rd_kafka_NewTopic_set_config(topic, "max.message.bytes", "16000000");
-    rd_kafka_queue_t* const queue = rd_kafka_queue_new(client);
-    rd_kafka_CreateTopics(client, &topic, 1, nullptr, queue);
-    rd_kafka_event_t* const done = rd_kafka_queue_poll(queue, 30'000);
-    EXPECT_TRUE(done && rd_kafka_event_error(done) == RD_KAFKA_RESP_ERR_NO_ERROR);
-    rd_kafka_event_destroy(done);
-    rd_kafka_queue_destroy(queue);
-    rd_kafka_NewTopic_destroy(topic);
-    rd_kafka_destroy(client);
-  }
-  std::unique_ptr<chaos::FaultProxy> proxy_;
 };
 #endif
 
