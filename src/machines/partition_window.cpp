@@ -232,8 +232,11 @@ void PartitionWindow::commit_ended(const Commit& commit, bool ok) {
 }
 
 std::optional<int64_t> PartitionWindow::done_prefix(Partition partition) const {
-  if (!assigned(partition) || slots_[partition].prefix < 0) return std::nullopt;
-  return slots_[partition].prefix;
+  if (!assigned(partition)) return std::nullopt;
+  const Slot& slot = slots_[partition];
+  if (slot.prefix >= 0) return slot.prefix;
+  if (slot.entries.empty()) return std::nullopt;
+  return slot.entries.front().offset;
 }
 
 std::optional<int64_t> PartitionWindow::committed(Partition partition) const {

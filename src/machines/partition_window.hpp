@@ -75,7 +75,7 @@ class PartitionWindow {
   std::vector<Commit> take_commits();
   bool has_commits() const;
   void commit_ended(const Commit& commit, bool ok);
-  // The offset up to which everything is done, once known.
+  // The offset up to which everything is done, from the first record on.
   std::optional<int64_t> done_prefix(Partition partition) const;
   std::optional<int64_t> committed(Partition partition) const;
 

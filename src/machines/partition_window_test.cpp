@@ -50,6 +50,15 @@ class Window : public ::testing::Test {
   SteadyTime now{};
 };
 
+TEST_F(Window, WhatIsDoneIsKnownFromTheFirstRecordOn) {
+  window.assign(0);
+  EXPECT_EQ(window.done_prefix(0), std::nullopt);
+  receive(0, {7, 8});
+  EXPECT_EQ(window.done_prefix(0), 7);
+  settle(take().front(), Fate::failed);
+  EXPECT_EQ(window.done_prefix(0), 7);
+}
+
 TEST_F(Window, CommitsOnlyTheContiguousDonePrefix) {
   window.assign(0);
   receive(0, {0, 1, 2, 3});

@@ -1,4 +1,5 @@
 // kafka: consume, process, produce in one Kafka transaction, on a real broker.
+#include "observe/source_lag.hpp"
 #include "support/kafka_fixture.hpp"
 
 namespace drom {
@@ -70,6 +71,46 @@ TEST_F(KafkaTransaction, AFailureAbortsAllAndTheRecordComesAgain) {
   }
   EXPECT_EQ(values(out), (Values{"a", "b"}));
   EXPECT_EQ(committed(name, in), 2);
+}
+
+TEST_F(KafkaTransaction, CaseC60TheLagReachesZeroBehindCommitAndAbortMarkers) {
+  Producer& to = producer(out, transactional());
+  ASSERT_FALSE(send(to, with_body(Value("kept"))).failed());  // offset 0, its marker 1
+  write(in, {{"", "undone"}});
+  Consumer& undone = source();
+  std::optional<Exchange> one = next(undone);
+  ASSERT_TRUE(one);
+  Exchange exchange = send(to, std::move(*one));  // offset 2
+  exchange.fail(Error(ErrorKind::data, "aborts the transaction"));
+  settle(undone, std::move(exchange), Outcome::failed);  // its marker 3
+  close(undone);
+  ASSERT_EQ(read(out, 1, true).size(), 2u);
+
+  const std::string group = name + "-reader";
+  Consumer& reader = consumer(
+      out, {{"groupId", group}, {"autoOffsetReset", "earliest"}, {"pollTimeoutMs", "100"}});
+  one = next(reader);
+  ASSERT_TRUE(one);
+  EXPECT_EQ(text(*one), "kept");
+  const auto lag = [&] {
+    const auto make = [] { return std::make_shared<SourceLagBoard>(); };
+    int64_t records = -1;
+    for (const auto& [uri, lags] : harness.shared<SourceLagBoard>(make).read())
+      for (const SourceLag& of : lags)
+        if (of.topic == out) records = of.records;
+    return records;
+  };
+  const auto idle = [&](int64_t wanted) {
+    return until([&] {
+      EXPECT_TRUE(poll(reader, 10, milliseconds(50)).empty()) << "an aborted record was read";
+      return lag() == wanted;
+    });
+  };
+  // While the one record is worked on it counts, and nothing is committed.
+  EXPECT_TRUE(idle(4)) << lag();
+  EXPECT_EQ(committed(group, out), -1);
+  settle(reader, std::move(*one));
+  EXPECT_TRUE(idle(0)) << lag();
 }
 
 TEST_F(KafkaTransaction, ASendThatFailsAbortsAndLaterSendsOfTheRecordFailToo) {
