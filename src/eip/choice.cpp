@@ -1,5 +1,7 @@
 #include "eip/choice.hpp"
 
+#include <algorithm>
+
 #include "eip/children.hpp"
 #include "spi/step_support.hpp"
 
@@ -27,6 +29,11 @@ class Branches {
     if (!status_property_.empty() && exchange.running())
       exchange.properties.set(status_property_, chosen != kNoBranch);
     return chosen;
+  }
+
+  bool read_bodies() const {
+    return std::ranges::any_of(
+        branches_, [](const Branch& branch) { return branch.when && branch.when->reads_body(); });
   }
 
  private:
@@ -101,6 +108,7 @@ class PlainChoice final : public Processor {
 class WaitingChoice final : public AsyncProcessor {
  public:
   explicit WaitingChoice(Branches branches) : branches_(std::move(branches)) {}
+  bool takes_streams() const override { return !branches_.read_bodies(); }
   async<> run(Batch& batch, Scope& scope) override {
     if (batch.size() == 1) {
       const size_t branch = branches_.choose(batch.front(), scope.eval());

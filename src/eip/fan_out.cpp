@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "drom/rt/body_stream.hpp"
 #include "rt/run_all.hpp"
 
 namespace drom {
@@ -79,6 +80,7 @@ async<> work(PartSource& parts, size_t& taken, Gathering& gathering, Scope& rout
     Batch batch;
     batch.push_back(std::move(part->exchange));
     co_await part->children->run(batch, scope);
+    if (has_streams(batch)) co_await read_in(batch);  // to be merged
     gathering.arrived(index, std::move(batch.front()));
   }
 }

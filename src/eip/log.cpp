@@ -37,6 +37,9 @@ class LogLine final : public Processor {
       write(scope, name->to_text(), *message);
     }
   }
+  bool takes_streams() const override {
+    return !options_.message->reads_body() && !options_.computed_name;
+  }
 
  private:
   void write(Scope& scope, std::string_view name, const Value& message) const {

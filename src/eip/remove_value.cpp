@@ -26,6 +26,7 @@ class RemoveOne final : public Processor {
   void run(Batch& batch, Scope&) override {
     for (Exchange& exchange : batch) Target::erase(exchange, name_);
   }
+  bool takes_streams() const override { return true; }
 
  private:
   std::string name_;
@@ -87,6 +88,7 @@ class RemoveHeaders final : public Processor {
       exchange.message.headers.erase_if(
           [this](const Headers::Entry& header) { return names_.removes(header.first); });
   }
+  bool takes_streams() const override { return true; }
 
  private:
   PatternPair names_;

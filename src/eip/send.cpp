@@ -1,5 +1,6 @@
 #include "eip/send.hpp"
 
+#include "drom/rt/body_stream.hpp"
 #include "drom/rt/unit_of_work.hpp"
 #include "spi/step_support.hpp"
 
@@ -77,6 +78,10 @@ async<> send(Exchange& exchange, Producer& producer, const SendOptions& options,
 
   exchange.pattern = pattern;
   if (!options.variable_receive.empty()) {
+    if (!later && exchange.running() && exchange.message.stream) {
+      Result<void> read = co_await read_in(exchange.message);
+      if (!read) exchange.fail(std::move(read.error()));
+    }
     if (!later && !exchange.failed())
       exchange.variables.set(options.variable_receive, std::move(exchange.message.body));
     exchange.message = std::move(*kept);

@@ -1,5 +1,7 @@
 #include "eip/set_value.hpp"
 
+#include <algorithm>
+
 #include "spi/step_support.hpp"
 
 namespace drom {
@@ -9,6 +11,7 @@ namespace {
 struct ToBody {
   static void put(Exchange& exchange, std::string_view, Value value) {
     exchange.message.body = std::move(value);
+    exchange.message.stream.reset();
   }
 };
 struct ToHeader {
@@ -51,6 +54,7 @@ class Name {
 struct Assignment {
   Name name;
   ExpressionPtr value;
+  bool reads_body() const { return value->reads_body() || !name.fixed(); }
 };
 
 template <class Target>
@@ -72,6 +76,7 @@ class SetValue final : public Processor {
     const EvalScope eval = scope.eval();
     for (Exchange& exchange : batch) assign<Target>(assignment_, exchange, eval);
   }
+  bool takes_streams() const override { return !assignment_.reads_body(); }
 
  private:
   Assignment assignment_;
@@ -87,6 +92,9 @@ class SetHeaders final : public Processor {
         assign<ToHeader>(assignment, exchange, eval);
         if (!exchange.running()) break;
       }
+  }
+  bool takes_streams() const override {
+    return std::ranges::none_of(assignments_, &Assignment::reads_body);
   }
 
  private:

@@ -19,6 +19,8 @@ class To final : public AsyncProcessor {
     return producer_.takes_batches() || (waits_ && may_wait(producer_, options_));
   }
 
+  bool takes_streams() const override { return producer_.takes_streams() && options_.plain(); }
+
   bool pipelines() const override { return producer_.pipelines() && options_.plain(); }
 
   // Not a coroutine: the common case costs no frame of its own.

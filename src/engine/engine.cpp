@@ -8,6 +8,7 @@
 #include <csignal>
 #include <optional>
 
+#include "drom/rt/body_stream.hpp"
 #include "drom/rt/manual_clock.hpp"
 #include "engine/builder.hpp"
 #include "engine/rest_routes.hpp"
@@ -267,6 +268,10 @@ async<Exchange> Engine::Impl::send(std::string uri, Exchange exchange) {
   exchange.created = clock().wall();
   Scope scope{clock(), *log, rng, env, "send", "send", nullptr};
   co_await run_one(**producer, exchange, scope);
+  if (exchange.running() && exchange.message.stream) {
+    Result<void> read = co_await read_in(exchange.message);
+    if (!read) exchange.fail(std::move(read.error()));
+  }
   co_return exchange;
 }
 

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "drom/rt/body_stream.hpp"
 #include "spi/exception_match.hpp"
 
 namespace drom {
@@ -45,7 +46,9 @@ bool holds(const ExpressionPtr& predicate, const Exchange& exchange, const Scope
 void restore_original(Exchange& exchange, bool message, bool body) {
   if (!exchange.original) return;
   if (message) exchange.message = *exchange.original;
-  if (body) exchange.message.body = exchange.original->body;
+  if (!body) return;
+  exchange.message.body = exchange.original->body;
+  exchange.message.stream = nullptr;
 }
 
 std::string attempts_text(int64_t attempts) {
@@ -158,7 +161,9 @@ async<> RoutePolicy::handle(Exchange& exchange, const Exchange* before, Step& st
     const bool again = clause && clause->retry_while ? holds(clause->retry_while, exchange, inner)
                                                      : policy.maximum_redeliveries < 0 ||
                                                            attempts < policy.maximum_redeliveries;
-    if (!again || !before) {
+    // A stream of which something has been read cannot be sent a second time.
+    const bool possible = before && (!before->message.stream || before->message.stream->rewind());
+    if (!again || !possible) {
       co_await exhausted(exchange, clause, attempts, inner);
       co_return;
     }

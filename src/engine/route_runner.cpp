@@ -1,5 +1,7 @@
 #include "engine/route_runner.hpp"
 
+#include "drom/rt/body_stream.hpp"
+
 namespace drom {
 
 void RouteRunner::set_body(std::unique_ptr<Pipeline> pipeline,
@@ -32,6 +34,7 @@ void RouteRunner::report(const Exchange& exchange) const {
 
 async<> RouteRunner::run_batch(Batch& batch) {
   Scope inner = scope();
+  if (wants_original_ && has_streams(batch)) co_await read_in(batch);
   begin(batch);
   co_await pipeline_->run(batch, inner);
   for (const Exchange& exchange : batch) report(exchange);
@@ -39,6 +42,7 @@ async<> RouteRunner::run_batch(Batch& batch) {
 
 async<> RouteRunner::run_to_send(Batch& batch, std::vector<FailedSend>& failed) {
   Scope inner = scope();
+  if (wants_original_ && has_streams(batch)) co_await read_in(batch);
   begin(batch);
   Batch before;
   co_await pipeline_->run_to_send(batch, before, inner);
@@ -74,9 +78,11 @@ async<> RouteRunner::run(Exchange& exchange) {
   // after the rollback, never inside the transaction.
   if (exchange.unit) inner.errors = nullptr;
   const std::shared_ptr<const Message> callers_original = exchange.original;
-  if (wants_original_) exchange.original = std::make_shared<const Message>(exchange.message);
   Batch batch;
   batch.push_back(std::move(exchange));
+  if (wants_original_ && has_streams(batch)) co_await read_in(batch);
+  if (wants_original_)
+    batch.front().original = std::make_shared<const Message>(batch.front().message);
   co_await pipeline_->run(batch, inner);
   exchange = std::move(batch.front());
   exchange.original = callers_original;

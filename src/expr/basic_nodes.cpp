@@ -1,5 +1,7 @@
 #include "expr/basic_nodes.hpp"
 
+#include <algorithm>
+
 #include "expr/compare.hpp"
 
 namespace drom::expr {
@@ -12,11 +14,17 @@ Result<bool> Node::test(Frame& frame) const {
 
 namespace {
 
+bool any_reads_body(const Nodes& nodes) {
+  return std::any_of(nodes.begin(), nodes.end(),
+                     [](const NodePtr& node) { return node->reads_body(); });
+}
+
 class Literal final : public Node {
  public:
   explicit Literal(Value value) : value_(std::move(value)) {}
   Result<Operand> evaluate(Frame&) const override { return Operand::borrow(&value_); }
   const Value* constant() const override { return &value_; }
+  bool reads_body() const override { return false; }
 
  private:
   Value value_;
@@ -39,6 +47,7 @@ class Template final : public Node {
     }
     return Operand(Value(std::move(out)));
   }
+  bool reads_body() const override { return any_reads_body(parts_); }
 
  private:
   Nodes parts_;
@@ -61,6 +70,7 @@ class LogicNode final : public Node {
     }
     return answer;
   }
+  bool reads_body() const override { return any_reads_body(operands_); }
 
  private:
   Nodes operands_;
@@ -80,6 +90,7 @@ class Not final : public Node {
     if (!answer) return answer;
     return !*answer;
   }
+  bool reads_body() const override { return operand_->reads_body(); }
 
  private:
   NodePtr operand_;

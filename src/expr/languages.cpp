@@ -44,6 +44,7 @@ class TreeExpression final : public Expression {
     Frame frame(exchange, scope, exchange.message.body);
     return root_->test(frame);
   }
+  bool reads_body() const override { return root_->reads_body(); }
 
  private:
   NodePtr root_;

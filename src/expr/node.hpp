@@ -57,6 +57,8 @@ class Node {
   virtual Result<bool> test(Frame& frame) const;
   // The value of a literal, so that parents can prepare patterns and ranges; null otherwise.
   virtual const Value* constant() const { return nullptr; }
+  // As Expression::reads_body().
+  virtual bool reads_body() const { return true; }
 };
 using NodePtr = std::unique_ptr<const Node>;
 using Nodes = std::vector<NodePtr>;

@@ -99,6 +99,7 @@ class Comparison final : public Node {
     if (!answer) return answer;
     return *answer != name_.negated;
   }
+  bool reads_body() const override { return left_->reads_body() || right_->reads_body(); }
 
  private:
   Result<bool> decide(const Value& left, const Value& right) const {

@@ -16,6 +16,7 @@ class Named final : public Node {
   Result<Operand> evaluate(Frame& frame) const override {
     return Operand::borrow(find_named(frame.exchange, place_, name_));
   }
+  bool reads_body() const override { return false; }
 
  private:
   NamedPlace place_;
@@ -51,6 +52,7 @@ class DottedName final : public Node {
     }
     return Operand(Value());
   }
+  bool reads_body() const override { return false; }
 
  private:
   NamedPlace place_;

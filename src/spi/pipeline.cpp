@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "drom/rt/body_stream.hpp"
+
 namespace drom {
 namespace {
 
@@ -128,8 +130,21 @@ async<> run_step(Step& step, Batch& batch, Scope& scope) {
   }
 }
 
+// Streams become bodies for a step that wants those. What cannot be read has failed at this step;
+// it is not worth another try.
+async<> read_in_for(Step& step, Batch& batch, Scope& scope) {
+  scope.step = step.id;
+  co_await read_in(batch);
+  place_errors(batch, step, scope.route);
+  if (!scope.errors) co_return;
+  for (Exchange& exchange : batch)
+    if (exchange.failed() && !exchange.error_exhausted)
+      co_await scope.errors->handle(exchange, nullptr, step, scope);
+}
+
 // The same over a batch in which some may run no more.
 async<> run_step_for_running(Step& step, Batch& batch, Scope& scope) {
+  if (has_streams(batch) && !step.takes_streams()) co_await read_in_for(step, batch, scope);
   if (all_running(batch)) {
     co_await run_step(step, batch, scope);
     co_return;
@@ -166,7 +181,10 @@ async<> run_one(Step& step, Exchange& exchange, Scope& scope) {
   Batch batch;
   batch.push_back(std::move(exchange));
   scope.step = step.id;
-  if (step.plain) {
+  if (has_streams(batch) && !step.takes_streams()) co_await read_in(batch);
+  if (!batch.front().running()) {
+    // Its stream cannot be read.
+  } else if (step.plain) {
     step.plain->run(batch, scope);
   } else {
     co_await step.waiting->run(batch, scope);
@@ -178,7 +196,8 @@ async<> run_one(Step& step, Exchange& exchange, Scope& scope) {
 async<> run_one(AsyncProcessor& processor, Exchange& exchange, Scope& scope) {
   Batch batch;
   batch.push_back(std::move(exchange));
-  co_await processor.run(batch, scope);
+  if (has_streams(batch) && !processor.takes_streams()) co_await read_in(batch);
+  if (batch.front().running()) co_await processor.run(batch, scope);
   exchange = std::move(batch.front());
 }
 

@@ -40,6 +40,8 @@ class Expression {
   virtual Result<Value> evaluate(const Exchange& exchange, const EvalScope& scope) const = 0;
   // As a predicate, by Camel's truth rules; the default evaluates and calls is_truthy().
   virtual Result<bool> matches(const Exchange& exchange, const EvalScope& scope) const;
+  // False when the value is known not to depend on the body: a stream need not be read for it.
+  virtual bool reads_body() const { return true; }
 };
 using ExpressionPtr = std::shared_ptr<const Expression>;
 

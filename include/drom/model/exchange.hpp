@@ -17,9 +17,13 @@
 
 namespace drom {
 
+// A body that is read once, piece by piece; defined in rt/body_stream.hpp.
+class BodyStream;
+
 struct Message {
   Value body;
   Headers headers;
+  std::shared_ptr<BodyStream> stream{};  // in place of `body`, for endpoints that pass streams on
 };
 
 // InOut: the sender waits for the message that the route leaves behind.

@@ -21,6 +21,9 @@ class Processor {
  public:
   virtual ~Processor() = default;
   virtual void run(Batch& batch, Scope& scope) = 0;
+  // True when run() leaves bodies alone, or passes streams on (Message::stream). All other steps
+  // are given bodies in memory.
+  virtual bool takes_streams() const { return false; }
 };
 
 class AsyncProcessor {
@@ -35,6 +38,8 @@ class AsyncProcessor {
   // learns its own end. As the last step of a route it lets the next exchanges start while one
   // waits; exchanges of one key are never given before the one ahead of them has ended.
   virtual bool pipelines() const { return false; }
+  // As for a Processor.
+  virtual bool takes_streams() const { return false; }
 };
 
 // One step of a plan: exactly one of the two pointers is set.
@@ -43,6 +48,8 @@ struct Step {
   std::unique_ptr<AsyncProcessor> waiting;
   std::string id;  // ${stepId}, metrics, error places
   Location where;
+
+  bool takes_streams() const { return plain ? plain->takes_streams() : waiting->takes_streams(); }
 
   Step() = default;
   explicit Step(std::unique_ptr<Processor> p) : plain(std::move(p)) {}
@@ -73,6 +80,7 @@ class Pipeline final : public AsyncProcessor {
   // Only the last step waits, and it pipelines: run_to_send() may be called while earlier calls
   // wait.
   bool pipelines() const override;
+  bool takes_streams() const override { return true; }  // each step as it wants
   // The plain steps, then the last one without its error policy: what failed there is left to the
   // caller, with its copy from before the step in `before` (empty unless the policy redelivers).
   async<> run_to_send(Batch& batch, Batch& before, Scope& scope);

@@ -79,6 +79,7 @@ class DirectProducer final : public Producer {
         options_(std::move(options)),
         uri_("direct:" + options_.name) {}
 
+  bool takes_streams() const override { return true; }  // as the steps of the route want
   async<> run(Batch& batch, Scope& scope) override {
     for (Exchange& exchange : batch) co_await call(exchange, scope);
   }

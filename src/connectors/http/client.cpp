@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
 
+#include "connectors/http/answer_stream.hpp"
 #include "drom/spi/build_context.hpp"
 
 namespace drom::http {
@@ -128,15 +129,27 @@ async<Result<Response>> HttpClient::send(const ClientOptions& options, const Wir
     // A reused connection may have ended just when the request was sent. Only what may be done
     // twice is sent twice, and only once.
     const bool ended = !response && response.error().kind == ErrorKind::transient;
-    if (ended && reused && connection->unanswered() && request.idempotent) {
+    const bool again = !request.source || request.source->rewind();
+    if (ended && reused && connection->unanswered() && request.idempotent && again) {
       connection.reset();
       reused = false;
       continue;
     }
-    if (response && response->keep_alive && !stopped_)
-      pool_->give_back(host, std::move(connection), options.idle_timeout);
+    if (response && connection->unfinished()) {
+      AnswerStream::Way way{shared_from_this(),       host,
+                            std::move(*lease),        std::move(connection),
+                            options.response_timeout, options.idle_timeout};
+      response->stream = std::make_shared<AnswerStream>(std::move(way));
+    } else if (response && response->keep_alive) {
+      keep(host, std::move(connection), options.idle_timeout);
+    }
     co_return response;
   }
+}
+
+void HttpClient::keep(const std::shared_ptr<Host>& host, std::unique_ptr<Connection> connection,
+                      milliseconds idle_timeout) {
+  if (!stopped_) pool_->give_back(host, std::move(connection), idle_timeout);
 }
 
 async<bool> HttpClient::pause(milliseconds duration) {

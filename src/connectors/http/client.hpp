@@ -42,11 +42,15 @@ class HttpClient : public std::enable_shared_from_this<HttpClient> {
   // Reads the certificates: errors of kind config, at load time.
   Result<void> prepare(const ClientOptions& options);
   // Both references stay alive until the end. Everything together takes at most `budget`. Errors:
-  // not_connected, timeout, transient, rejected.
+  // not_connected, timeout, transient, rejected. The answer may have a stream, if the request wants
+  // those: the budget does not count while that is read.
   async<Result<Response>> send(const ClientOptions& options, const WireRequest& request,
                                milliseconds budget = milliseconds::max());
   // Waits. False: the engine is stopping, and there is no time for another attempt.
   async<bool> pause(milliseconds duration);
+  // A connection that nobody uses any more.
+  void keep(const std::shared_ptr<ConnectionPool::Host>& host,
+            std::unique_ptr<Connection> connection, milliseconds idle_timeout);
   // Closes idle connections and keeps none any more.
   async<> stop();
   Clock& clock() { return clock_; }

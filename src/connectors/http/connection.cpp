@@ -6,11 +6,9 @@
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
-#include <cstdio>
-#include <cstring>
 
+#include "connectors/http/answer_frame.hpp"
 #include "connectors/http/public_address.hpp"
-
 #include "rt/failpoint.hpp"
 
 namespace drom::http {
@@ -24,6 +22,7 @@ constexpr size_t kReadBytes = 16 * 1024;
 constexpr size_t kChunkBytes = 64 * 1024;
 constexpr size_t kPieceBytes = 256 * 1024;   // to a sink
 constexpr size_t kOddBodyMax = 1024 * 1024;  // of an answer that a sink does not take
+constexpr size_t kWorthBytes = 64 * 1024;    // of the rest of a body: worth another timeout
 constexpr size_t kHeadBytesMax = 64 * 1024;
 
 using Endpoints = std::vector<tcp::endpoint>;
@@ -219,6 +218,7 @@ async<Result<Response>> Connection::exchange(const WireRequest& request, millise
   unanswered_ = true;
   source_error_.reset();
   deadline_.in(timeout);
+  timeout_ = timeout;
   const ErrorCode written = co_await write(request);
   if (failpoint("publish.sent_no_ack")) {
     close();
@@ -254,19 +254,26 @@ async<ErrorCode> Connection::write(const WireRequest& request) {
 // As many bytes as the head has promised, whatever happens to the source meanwhile.
 async<ErrorCode> Connection::write_source(const WireRequest& request) {
   std::string_view head = request.head;
-  uint64_t left = request.source->size();
-  request.source->rewind();
+  const std::optional<uint64_t> size = request.source->size();
+  uint64_t left = size.value_or(UINT64_MAX);
+  if (!request.source->rewind()) {
+    source_error_ = Error(ErrorKind::data, "the body is a stream that has been read already");
+    co_return asio::error::operation_aborted;
+  }
   ErrorCode ec;
   while (left > 0 && !ec) {
     Result<std::string> piece = co_await request.source->next();
-    if (piece && piece->empty())
+    if (piece && piece->empty()) {
+      if (!size) break;
       piece = Error(ErrorKind::data, "the body became shorter while it was being sent");
+    }
     if (!piece) {
       source_error_ = std::move(piece.error());
       co_return asio::error::operation_aborted;
     }
     piece->resize(std::min<uint64_t>(piece->size(), left));
     left -= piece->size();
+    if (piece->size() >= kWorthBytes) deadline_.in(timeout_);
     ec = co_await write_piece(head, *piece, request.chunked);
     head = {};
   }
@@ -292,11 +299,10 @@ async<ErrorCode> Connection::write_chunks(std::string_view head, std::string_vie
 // The head goes with the first piece of the body. Chunks: RFC 9112, 7.1.
 async<ErrorCode> Connection::write_piece(std::string_view head, std::string_view piece,
                                          bool chunked) {
-  std::array<char, 20> size{};
-  if (chunked) std::snprintf(size.data(), size.size(), "%zx\r\n", piece.size());
-  const std::array<asio::const_buffer, 4> buffers{
-      asio::buffer(head.data(), head.size()), asio::buffer(size.data(), std::strlen(size.data())),
-      asio::buffer(piece.data(), piece.size()), asio::buffer("\r\n", chunked ? 2 : 0)};
+  const BodyPiece framed(piece, chunked);
+  const auto body = framed.buffers();
+  const std::array<asio::const_buffer, 4> buffers{asio::buffer(head.data(), head.size()), body[0],
+                                                  body[1], body[2]};
   ErrorCode ec;
   if (tls_)
     co_await asio::async_write(*tls_, buffers, asio::redirect_error(asio::use_awaitable, ec));
@@ -326,6 +332,7 @@ async<Result<void>> Connection::pass_on(ResponseReader& reader, Passing& passing
   if (!passing.active || !enough) co_return Result<void>();
   std::string piece = reader.take_body();
   if (piece.empty()) co_return Result<void>();
+  if (piece.size() >= kWorthBytes) deadline_.in(timeout_);
   Result<void> taken = co_await passing.sink->take(std::move(piece));
   co_return taken;
 }
@@ -336,14 +343,8 @@ async<Result<Response>> Connection::read(const WireRequest& request, uint64_t bo
   size_t end = 0;
   if (input_.size() < kReadBytes) input_.resize(kReadBytes);
   while (true) {
-    if (end == input_.size()) input_.resize(input_.size() * 2);  // a long head, which has its limit
-    const asio::mutable_buffer room = asio::buffer(input_.data() + end, input_.size() - end);
     ErrorCode ec;
-    size_t got = 0;
-    if (tls_)
-      got = co_await tls_->async_read_some(room, asio::redirect_error(asio::use_awaitable, ec));
-    else
-      got = co_await socket_.async_read_some(room, asio::redirect_error(asio::use_awaitable, ec));
+    const size_t got = co_await read_some(end, ec);
     if (got > 0) unanswered_ = false;
     end = feed(reader, end + got);
     const bool ended = ec == asio::error::eof;
@@ -364,13 +365,57 @@ async<Result<Response>> Connection::read(const WireRequest& request, uint64_t bo
       if (end > 0 || ended) response.keep_alive = false;
       co_return response;
     }
-    if (reader.state() == ReadState::refused) {
-      if (ended || ec) co_return Error(ErrorKind::transient, std::string(reader.refusal().reason));
-      co_return Error(ErrorKind::rejected,
-                      "the answer cannot be taken: " + std::string(reader.refusal().reason));
-    }
+    if (reader.state() == ReadState::refused) co_return refusal(reader, ended || ec);
     if (ec) co_return failure("waiting for the answer", ec);
+    const bool in_body = reader.state() == ReadState::body && reader.response().status >= 200;
+    if (in_body && request.streams && request.streams(reader.response().status)) {
+      Response response = std::move(reader.response());
+      rest_.emplace(std::move(reader), end);
+      co_return response;
+    }
   }
+}
+
+async<Result<std::string>> Connection::rest(milliseconds timeout) {
+  ResponseReader& reader = rest_->reader;
+  while (true) {
+    if (reader.body_waiting() > 0) co_return reader.take_body();
+    if (reader.state() == ReadState::complete) {
+      keep_alive_ = reader.response().keep_alive && rest_->end == 0;
+      rest_.reset();
+      co_return std::string();
+    }
+    if (!rest_->left || rest_->moved >= kWorthBytes) {
+      rest_->left = timeout;
+      rest_->moved = 0;
+    }
+    expired_ = false;
+    deadline_.in(*rest_->left);
+    ErrorCode ec;
+    const size_t got = co_await read_some(rest_->end, ec);
+    rest_->left = deadline_.pause();
+    rest_->moved += got;
+    rest_->end = feed(reader, rest_->end + got);
+    const bool ended = ec == asio::error::eof;
+    if (ended && reader.state() != ReadState::refused) reader.end();
+    if (reader.state() == ReadState::refused) co_return refusal(reader, ended || ec);
+    if (ec && reader.state() != ReadState::complete)
+      co_return failure("waiting for the rest of the answer", ec);
+  }
+}
+
+// Not a coroutine: it costs no frame of its own.
+async<size_t> Connection::read_some(size_t end, ErrorCode& ec) {
+  if (end == input_.size()) input_.resize(input_.size() * 2);  // a long head, which has its limit
+  const asio::mutable_buffer room = asio::buffer(input_.data() + end, input_.size() - end);
+  if (tls_) return tls_->async_read_some(room, asio::redirect_error(asio::use_awaitable, ec));
+  return socket_.async_read_some(room, asio::redirect_error(asio::use_awaitable, ec));
+}
+
+Error Connection::refusal(const ResponseReader& reader, bool ended) const {
+  const std::string reason(reader.refusal().reason);
+  if (ended) return Error(ErrorKind::transient, reason);
+  return Error(ErrorKind::rejected, "the answer cannot be taken: " + reason);
 }
 
 // Gives the reader the first `end` bytes of the input; what it leaves stays at the front. How much

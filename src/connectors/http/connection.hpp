@@ -4,12 +4,13 @@
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl/stream.hpp>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "connectors/http/body_stream.hpp"
+#include "connectors/http/body_sink.hpp"
 #include "connectors/http/deadline.hpp"
 #include "connectors/http/message_reader.hpp"
 #include "connectors/http/proxy.hpp"
@@ -17,6 +18,7 @@
 #include "drom/base/error.hpp"
 #include "drom/base/value.hpp"
 #include "drom/rt/async.hpp"
+#include "drom/rt/body_stream.hpp"
 #include "drom/rt/clock.hpp"
 
 namespace drom::http {
@@ -42,11 +44,13 @@ struct Way {
 struct WireRequest {
   std::string head;
   Value body;                    // null, text or bytes
-  BodySource* source = nullptr;  // in place of `body`
+  BodyStream* source = nullptr;  // in place of `body`
   BodySink* sink = nullptr;      // for the body of the answer
-  bool chunked = false;          // the body goes in chunks, as the head says
-  bool head_only = false;        // HEAD: the answer has no body
-  bool idempotent = false;       // may be sent again when nobody knows whether it arrived
+  // Answers whose body is left on the connection unless it has come with the head: see rest().
+  std::function<bool(int status)> streams;
+  bool chunked = false;     // the body goes in chunks, as the head says
+  bool head_only = false;   // HEAD: the answer has no body
+  bool idempotent = false;  // may be sent again when nobody knows whether it arrived
 };
 
 class Connection {
@@ -60,6 +64,14 @@ class Connection {
   // `request` stays alive until the end.
   async<Result<Response>> exchange(const WireRequest& request, milliseconds timeout,
                                    uint64_t body_bytes_max);
+  // The answer of the last exchange() has more of a body than came with it.
+  bool unfinished() const { return rest_.has_value(); }
+  std::optional<uint64_t> rest_size() const { return rest_->reader.length(); }
+  // The next bytes of it; none at the end, when it is no more unfinished. Errors as of exchange(),
+  // and final. `timeout` is for waiting until as much has come as is worth another timeout.
+  async<Result<std::string>> rest(milliseconds timeout);
+  // After the last of it: whether the connection may be used again.
+  bool keep_alive() const { return keep_alive_; }
   // The last exchange() failed before a single byte of an answer.
   bool unanswered() const { return unanswered_; }
   // An idle connection that the other side has ended, or on which it has said something unasked.
@@ -75,6 +87,8 @@ class Connection {
   async<boost::system::error_code> write_piece(std::string_view head, std::string_view piece,
                                                bool chunked);
   async<Result<Response>> read(const WireRequest& request, uint64_t body_bytes_max);
+  async<size_t> read_some(size_t end, boost::system::error_code& ec);
+  Error refusal(const ResponseReader& reader, bool ended) const;
   size_t feed(ResponseReader& reader, size_t end);
   struct Passing;
   async<Result<void>> pass_on(ResponseReader& reader, Passing& passing);
@@ -90,10 +104,19 @@ class Connection {
   std::unique_ptr<boost::asio::ssl::stream<boost::asio::ip::tcp::socket&>> tls_;
   std::function<void()> on_idle_;
   Deadline deadline_;
+  milliseconds timeout_{};  // of the exchange
   bool expired_ = false;
   bool unanswered_ = false;
   std::optional<Error> source_error_;  // why the source of a body had no more
   std::vector<char> input_;
+  struct Rest {
+    ResponseReader reader;
+    size_t end;                          // of what waits in input_
+    std::optional<milliseconds> left{};  // of the timeout
+    size_t moved = 0;                    // bytes since it began
+  };
+  std::optional<Rest> rest_;
+  bool keep_alive_ = false;
 };
 
 }  // namespace drom::http

@@ -1,5 +1,6 @@
 #include "connectors/http/deadline.hpp"
 
+#include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
@@ -72,5 +73,11 @@ Deadline::~Deadline() {
 void Deadline::in(milliseconds duration) { at_ = state_->now + state_->period + duration; }
 
 void Deadline::off() { at_ = SteadyTime::max(); }
+
+milliseconds Deadline::pause() {
+  const auto left = std::chrono::floor<milliseconds>(at_ - state_->now - state_->period);
+  off();
+  return std::max(left, milliseconds(0));
+}
 
 }  // namespace drom::http

@@ -47,6 +47,8 @@ class Deadline {
 
   void in(milliseconds duration);
   void off();
+  // Switches it off; what was left, for an in() that goes on where this stopped. Coarse.
+  milliseconds pause();
 
  private:
   friend class Sweep;

@@ -126,7 +126,8 @@ bool fill_message(Message& message, Request& request, Router::Parameters& parame
   std::string url(scheme);
   url.append("://").append(request.host).append(request.target);
   headers.append("CamelHttpUrl", Value(std::move(url)));
-  if (request.has_body) message.body = Value(Bytes(std::move(request.body)));
+  message.stream = std::move(request.stream);
+  if (request.has_body && !message.stream) message.body = Value(Bytes(std::move(request.body)));
   return true;
 }
 
@@ -135,8 +136,10 @@ void write_answer(Answer& out, Message message, const RequestMarks& request,
   const bool structured = message.body.is_list() || message.body.is_object();
   WireBody wire = to_wire_body(std::move(message.body));
   out.body = std::move(wire.body);
+  out.stream = std::move(message.stream);
+  if (out.stream) wire.content_type = "application/octet-stream";
   out.lines.clear();
-  const bool empty = out.body.raw().empty();
+  const bool empty = !out.stream && out.body.raw().empty();
   out.status = response_code(message.headers).value_or(empty ? 204 : 200);
   append_answer_headers(out.lines, message.headers, request, rules, log);
   if (!empty)
@@ -145,6 +148,7 @@ void write_answer(Answer& out, Message message, const RequestMarks& request,
 
 void write_failure(Answer& out, const Error& error, std::string_view id, const AnswerRules& rules) {
   const Failure failure = failure_of(error.kind);
+  out.stream = nullptr;
   out.status = failure.status;
   out.lines = "Content-Type: application/json\r\n";
   if (failure.retry)

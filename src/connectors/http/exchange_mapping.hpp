@@ -40,8 +40,9 @@ struct AnswerRules {
 
 struct Answer {
   int status = 200;
-  std::string lines;  // headers, each ended by CR LF
-  Value body;         // null, text or bytes
+  std::string lines;                   // headers, each ended by CR LF
+  Value body;                          // null, text or bytes
+  std::shared_ptr<BodyStream> stream;  // in place of `body`
 };
 
 // The answer of a route that ended well: CamelHttpResponseCode or 200, 204 without a body.

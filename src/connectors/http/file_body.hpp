@@ -7,8 +7,9 @@
 #include <memory>
 #include <string>
 
-#include "connectors/http/body_stream.hpp"
+#include "connectors/http/body_sink.hpp"
 #include "connectors/http/content_coding.hpp"
+#include "drom/rt/body_stream.hpp"
 #include "rt/files/directory.hpp"
 #include "rt/lane.hpp"
 
@@ -21,13 +22,16 @@ namespace drom::http {
 // The lane of all files of an engine's HTTP producers; made on first use.
 std::shared_ptr<Lane> file_lane(BuildContext& context);
 
-class FileSource final : public BodySource {
+class FileSource final : public BodyStream {
  public:
   // Errors: rejected (no such file), and what errno says.
   static async<Result<std::unique_ptr<FileSource>>> open(std::shared_ptr<Lane> lane,
                                                          std::string directory, std::string name);
-  uint64_t size() const override { return size_; }
-  void rewind() override { offset_ = 0; }
+  std::optional<uint64_t> size() const override { return size_; }
+  bool rewind() override {
+    offset_ = 0;
+    return true;
+  }
   async<Result<std::string>> next() override;
 
  private:

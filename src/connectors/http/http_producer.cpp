@@ -1,5 +1,6 @@
 #include "connectors/http/http_producer.hpp"
 
+#include "connectors/http/answer_stream.hpp"
 #include "connectors/http/file_body.hpp"
 #include "connectors/http/outgoing.hpp"
 #include "connectors/http/producer_config.hpp"
@@ -31,8 +32,11 @@ class HttpProducer final : public Producer {
       : client_(std::move(client)),
         tokens_(std::move(tokens)),
         lane_(std::move(lane)),
-        options_(std::move(options)) {}
+        options_(std::move(options)),
+        takes_streams_(!options_.multipart && !reads_body(options_.idempotency_key) &&
+                       !reads_body(options_.file_name)) {}
 
+  bool takes_streams() const override { return takes_streams_; }
   bool defers_in_transaction() const override { return options_.in_only; }
   bool defers_when_in_only() const override { return true; }
 
@@ -45,6 +49,10 @@ class HttpProducer final : public Producer {
   }
 
  private:
+  static bool reads_body(const ExpressionPtr& expression) {
+    return expression && expression->reads_body();
+  }
+
   async<Result<void>> handle(Exchange& exchange, Scope& scope) {
     Result<Outgoing> out = begin_request(options_, exchange, scope);
     if (!out) co_return std::move(out.error());
@@ -68,6 +76,7 @@ class HttpProducer final : public Producer {
     take(exchange, std::move(*response), scope);
     if (!path.empty() && exchange.running()) {
       exchange.message.body = Value(std::move(path));
+      exchange.message.stream = nullptr;
       exchange.message.headers.set("CamelFileLength",
                                    Value(static_cast<int64_t>(files.sink->size())));
     }
@@ -125,7 +134,8 @@ class HttpProducer final : public Producer {
       Result<Response> response =
           co_await client_->send(*out.client, request, left(course, scope.clock));
       if (response && options_.decode) decode(response);
-      if (response && response->status == 401 && !token.empty() && !course.renewed &&
+      const bool again = !out.source || !out.takes_body || out.source->rewind();
+      if (again && response && response->status == 401 && !token.empty() && !course.renewed &&
           tokens_->refused(token)) {
         course.renewed = true;
         --course.attempts;
@@ -134,7 +144,7 @@ class HttpProducer final : public Producer {
       const std::optional<milliseconds> wait =
           retry_wait(options_.retry, course.attempts, request.idempotent, response,
                      scope.clock.wall(), scope.rng);
-      if (wait && *wait < left(course, scope.clock)) {
+      if (again && wait && *wait < left(course, scope.clock)) {
         const bool waited = co_await client_->pause(*wait);
         if (waited) continue;
       }
@@ -146,6 +156,10 @@ class HttpProducer final : public Producer {
             ErrorKind::rejected,
             "a redirect to where it must not go (" + std::to_string(response->status) + ")",
             "redirects never lead from https to http; name the target itself");
+      if (!again && out.takes_body)
+        co_return Error(ErrorKind::rejected,
+                        "a redirect asks for the body again, which is a stream that has been read",
+                        "name the target itself, or leave out useStreaming");
       if (++course.redirects > options_.redirects_max)
         co_return Error(ErrorKind::rejected,
                         "more than " + std::to_string(options_.redirects_max) + " redirects",
@@ -163,8 +177,15 @@ class HttpProducer final : public Producer {
 
   // The body as it was before it was packed.
   void decode(Result<Response>& response) const {
-    const std::string_view codings = response->headers.text("Content-Encoding");
-    if (codings.empty() || response->body.empty()) return;
+    const std::string codings(response->headers.text("Content-Encoding"));
+    if (codings.empty()) return;
+    if (response->stream) {
+      response->stream = std::make_shared<DecodedStream>(std::move(response->stream), codings,
+                                                         options_.decode_limits);
+      response->headers.erase("Content-Encoding");
+      return;
+    }
+    if (response->body.empty()) return;
     std::string body;
     const Decoded outcome = decode_content(codings, response->body, options_.decode_limits, body);
     if (outcome != Decoded::ok) {
@@ -192,6 +213,7 @@ class HttpProducer final : public Producer {
         message.headers.set(entry.first, entry.second);
     message.headers.set("CamelHttpResponseCode", Value(response.status));
     message.headers.set("CamelHttpResponseText", Value(std::move(response.reason)));
+    message.stream = std::move(response.stream);
     const bool none = response.body.empty() || options_.ignore_response_body;
     message.body = none ? Value() : Value(Bytes(std::move(response.body)));
   }
@@ -220,6 +242,7 @@ class HttpProducer final : public Producer {
   std::shared_ptr<TokenSource> tokens_;  // null: no OAuth
   std::shared_ptr<Lane> lane_;           // null: no body is a file
   ProducerOptions options_;
+  bool takes_streams_;
 };
 
 class HttpEndpoint final : public Endpoint {

@@ -284,6 +284,11 @@ size_t ResponseReader::body_waiting() const {
 
 void ResponseReader::body_max(uint64_t bytes) { impl_->inbox.body_max = bytes; }
 
+std::optional<uint64_t> ResponseReader::length() const {
+  const auto length = impl_->parser->content_length();
+  return length ? std::optional<uint64_t>(*length) : std::nullopt;
+}
+
 void ResponseReader::restart() { impl_->begin(impl_->inbox.body_max); }
 
 bool ResponseReader::started() const { return impl_->started; }

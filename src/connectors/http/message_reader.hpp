@@ -11,6 +11,7 @@
 
 #include "connectors/http/http_text.hpp"
 #include "drom/model/headers.hpp"
+#include "drom/rt/body_stream.hpp"
 
 namespace drom::http {
 
@@ -34,6 +35,7 @@ struct Request {
   std::string host;
   Headers headers;  // without engine names and transport headers
   std::string body;
+  std::shared_ptr<BodyStream> stream;  // what comes of a body that the route reads itself
   bool has_body = false;
   bool keep_alive = true;
   bool old = false;  // HTTP/1.0
@@ -54,6 +56,9 @@ class RequestReader {
   Request& request();
   // True when a Content-Length is known to be over `bytes`: refused with 413 before reading.
   bool body_max(uint64_t bytes);
+  // As for answers: what has come of the body since the last call.
+  std::string take_body();
+  std::optional<uint64_t> length() const;  // of the body; nullopt: it comes in chunks
   // For the next message of the connection.
   void reset();
 
@@ -67,6 +72,7 @@ struct Response {
   std::string reason;
   Headers headers;  // without engine names and transport headers; Set-Cookie may be a list
   std::string body;
+  std::shared_ptr<BodyStream> stream;  // in place of `body`, when the request asked for it
   bool keep_alive = false;
 };
 
@@ -89,6 +95,7 @@ class ResponseReader {
   std::string take_body();
   size_t body_waiting() const;
   void body_max(uint64_t bytes);
+  std::optional<uint64_t> length() const;  // of the body, when the head says it
   ReadState state() const;
   const Refusal& refusal() const;
   Response& response();  // from `body` on: status and headers; complete: all

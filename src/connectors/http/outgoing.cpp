@@ -53,7 +53,9 @@ Result<Outgoing> begin_request(const ProducerOptions& options, const Exchange& e
   out.path = options.url.path;
   const Value& body = exchange.message.body;
   out.method = options.method;
-  const bool empty = body.is_null() || ((body.is_text() || body.is_bytes()) && body.raw().empty());
+  BodyStream* const stream = exchange.message.stream.get();
+  const bool empty =
+      !stream && (body.is_null() || ((body.is_text() || body.is_bytes()) && body.raw().empty()));
   if (out.method.empty() && !options.upload_directory.empty()) out.method = "POST";
   if (out.method.empty()) out.method = empty ? "GET" : "POST";
   out.takes_body = has_body(options, out.method);
@@ -65,6 +67,11 @@ Result<Outgoing> begin_request(const ProducerOptions& options, const Exchange& e
   out.idempotency_key = std::move(*key);
   if (!out.takes_body) return out;
   if (!options.upload_directory.empty()) {
+    out.content_type = "application/octet-stream";
+    return out;
+  }
+  if (stream) {
+    out.source = stream;
     out.content_type = "application/octet-stream";
     return out;
   }
@@ -89,7 +96,9 @@ WireRequest write_request(const ProducerOptions& options, const Outgoing& out,
   wire.body = out.body;
   if (out.takes_body) wire.source = out.source;
   wire.sink = out.sink;
-  wire.chunked = options.chunked && out.takes_body;
+  if (options.stream_answers)
+    wire.streams = [&options](int status) { return options.is_ok(status); };
+  wire.chunked = out.takes_body && (options.chunked || (out.source && !out.source->size()));
   wire.head_only = out.method == "HEAD";
   wire.idempotent = is_repeatable(out.method) || !out.idempotency_key.empty();
   const ClientOptions& client = *out.client;
@@ -139,7 +148,7 @@ WireRequest write_request(const ProducerOptions& options, const Outgoing& out,
       head += "Transfer-Encoding: chunked\r\n";
     else
       head.append("Content-Length: ")
-          .append(std::to_string(out.source ? out.source->size() : out.body.raw().size()))
+          .append(std::to_string(out.source ? *out.source->size() : out.body.raw().size()))
           .append("\r\n");
   }
   head += "\r\n";

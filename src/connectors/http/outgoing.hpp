@@ -18,7 +18,7 @@ struct Outgoing {
   std::string path;
   std::string method;
   Value body;                    // null, text or bytes
-  BodySource* source = nullptr;  // in place of `body`; not owned
+  BodyStream* source = nullptr;  // in place of `body`; not owned
   BodySink* sink = nullptr;      // for the answer; not owned
   bool takes_body = false;
   std::string content_type;     // of `body`, when the message does not say

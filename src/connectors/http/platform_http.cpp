@@ -149,6 +149,7 @@ class PlatformHttpConsumer final : public Consumer, private RequestSink {
     reply.status = answer_.status;
     reply.lines = lines;
     reply.body = std::move(answer_.body);
+    reply.stream = std::move(answer_.stream);
     responder.reply(std::move(reply));
   }
 
@@ -242,6 +243,11 @@ ConfigSpec platform_http_spec() {
              "false"),
       number("maxBodySize", "The largest request body; larger ones are answered with 413.", "1MB",
              0, int64_t{1} << 40, OptionType::size),
+      option("useStreaming", OptionType::boolean,
+             "Hands a request to the route when its head is there, with the body as a stream that "
+             "can be read once: by http, file and the answer itself. A step that looks at the body "
+             "gets it read into memory, up to 10 MB.",
+             "false"),
       number("concurrency", "How many requests the route works on at once.", "64", 1, 10'000),
       number("queueSize", "How many further requests wait; more are answered with 503.", "1024", 1,
              100'000),
@@ -303,6 +309,7 @@ Result<std::unique_ptr<Endpoint>> make(const Config& config, BuildContext& conte
   route.consumes = config.text("consumes");
   route.produces = config.text("produces");
   route.body_bytes_max = static_cast<uint64_t>(config.integer("maxBodySize"));
+  route.streams = config.flag("useStreaming");
   route.cors.enabled = config.flag("corsEnabled");
   route.cors.origins = config.list("corsAllowOrigin");
   route.cors.methods = config.text("corsAllowMethods");

@@ -209,6 +209,8 @@ void read_answer(const Config& config, ProducerOptions& out) {
   out.skip_response_headers = config.flag("skipResponseHeaders");
   out.copy_headers = config.flag("copyHeaders");
   out.ignore_response_body = config.flag("ignoreResponseBody");
+  out.stream_answers = config.flag("disableStreamCache") && !out.ignore_response_body &&
+                       config.text("downloadDirectory").empty();
 }
 
 }  // namespace

@@ -50,6 +50,7 @@ struct ProducerOptions {
   bool skip_response_headers = false;
   bool copy_headers = true;
   bool ignore_response_body = false;
+  bool stream_answers = false;
 
   bool is_ok(int status) const;
 };

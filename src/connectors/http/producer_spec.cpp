@@ -102,6 +102,11 @@ Options answer_options() {
       option("copyHeaders", OptionType::boolean,
              "Keeps the headers that the message had, beside those of the answer.", "true"),
       option("ignoreResponseBody", OptionType::boolean, "Drops the body of the answer.", "false"),
+      option("disableStreamCache", OptionType::boolean,
+             "Passes the body of a good answer on while it arrives, as a stream that can be read "
+             "once: by platform-http, http and file. A step that looks at it gets it read into "
+             "memory, up to 10 MB. responseTimeout then is for each part of it.",
+             "false"),
   };
 }
 

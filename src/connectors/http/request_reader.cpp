@@ -46,8 +46,9 @@ struct RequestReader::Impl {
   }
 
   size_t consume_body(std::string_view input) {
-    if (framing.chunked) return chunks.consume(input, request.body, body_max, refusal);
-    if (left > body_max - std::min<uint64_t>(body_max, request.body.size())) {
+    const uint64_t room = body_max - std::min(body_max, taken);
+    if (framing.chunked) return chunks.consume(input, request.body, room, refusal);
+    if (left > room - std::min<uint64_t>(room, request.body.size())) {
       refusal = Refusal{413, "the body is too large"};
       return 0;
     }
@@ -68,8 +69,9 @@ struct RequestReader::Impl {
   ChunkReader chunks;
   std::optional<Refusal> refusal;
   uint64_t body_max = UINT64_MAX;
-  uint64_t left = 0;  // of a body with a length
-  bool fresh = true;  // nothing of the request has arrived
+  uint64_t left = 0;   // of a body with a length
+  uint64_t taken = 0;  // of the body, by take_body()
+  bool fresh = true;   // nothing of the request has arrived
   bool line_checked = false;
   bool head_done = false;
 };
@@ -98,6 +100,18 @@ Request& RequestReader::request() { return impl_->request; }
 bool RequestReader::body_max(uint64_t bytes) {
   impl_->body_max = bytes;
   return impl_->framing.chunked || impl_->framing.length <= bytes;
+}
+
+std::string RequestReader::take_body() {
+  std::string out = std::move(impl_->request.body);
+  impl_->request.body.clear();
+  impl_->taken += out.size();
+  return out;
+}
+
+std::optional<uint64_t> RequestReader::length() const {
+  if (impl_->framing.chunked) return std::nullopt;
+  return impl_->framing.length;
 }
 
 void RequestReader::reset() {

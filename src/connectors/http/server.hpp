@@ -49,8 +49,9 @@ Result<std::optional<ServerSettings>> read_management_settings(const PropertySou
 // The answer to a request. Views need to live only during the call of reply().
 struct Reply {
   int status = 200;
-  std::string_view lines;  // further headers, each ended by CR LF
-  Value body;              // null, text or bytes
+  std::string_view lines;              // further headers, each ended by CR LF
+  Value body;                          // null, text or bytes
+  std::shared_ptr<BodyStream> stream;  // in place of `body`
 };
 
 // Where the answer of one request goes. The client may be gone, which is nobody's failure.
@@ -78,6 +79,7 @@ struct Route {
   std::string consumes;  // media types; empty: all
   std::string produces;
   uint64_t body_bytes_max = 1024 * 1024;
+  bool streams = false;  // a body that has not come with its head is handed over as a stream
   CorsRules cors;
 };
 
@@ -110,6 +112,7 @@ class HttpServer : public std::enable_shared_from_this<HttpServer> {
   const ServerSettings& settings() const { return settings_; }
   const Router& router() const { return router_; }
   Sweep& sweep() { return sweep_; }
+  Log& log() { return log_; }
   bool draining() const { return draining_; }
   const std::string& date();
   void joined(Session& session);

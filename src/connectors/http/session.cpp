@@ -2,12 +2,17 @@
 
 #include <array>
 #include <boost/asio/buffer.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/redirect_error.hpp>
 #include <boost/asio/ssl/stream.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
 
-#include "connectors/http/content_coding.hpp"
+#include "connectors/http/admission.hpp"
+#include "connectors/http/answer_frame.hpp"
 #include "connectors/http/cors.hpp"
-#include "connectors/http/negotiation.hpp"
-#include "drom/base/assert.hpp"
+#include "connectors/http/session_parts.hpp"
 
 namespace drom::http {
 namespace {
@@ -22,16 +27,6 @@ constexpr size_t kInlineBytesMax = 16 * 1024;
 // would reset it and could destroy the answer on its way.
 constexpr size_t kLingerBytesMax = 64 * 1024 * 1024;
 constexpr milliseconds kLinger = std::chrono::seconds(5);
-
-void append_number(std::string& out, uint64_t number) {
-  std::array<char, 20> digits;
-  size_t at = digits.size();
-  do {
-    digits[--at] = static_cast<char>('0' + number % 10);
-    number /= 10;
-  } while (number > 0);
-  out.append(digits.data() + at, digits.size() - at);
-}
 
 template <class Stream>
 class SessionOf final : public Session, public std::enable_shared_from_this<SessionOf<Stream>> {
@@ -48,7 +43,6 @@ class SessionOf final : public Session, public std::enable_shared_from_this<Sess
   }
   ~SessionOf() override {
     if (state_ == State::working) server_->request_ended();  // its sink dropped it, no reply
-    release_body();
     if (state_ != State::closed) server_->closed();
     server_->left(*this);
   }
@@ -70,16 +64,44 @@ class SessionOf final : public Session, public std::enable_shared_from_this<Sess
   }
 
   void drain() override {
-    if (state_ == State::handshake || (state_ == State::head && begin_ == end_)) return close();
+    if (state_ == State::handshake || (state_ == State::head && input_.empty())) return close();
     if (state_ == State::head || state_ == State::body) read_within(milliseconds::max());
   }
 
   void reply(Reply reply) override {
     if (state_ != State::working) return;
     server_->request_ended();
-    const bool keep = reader_.request().keep_alive && !server_->draining();
-    respond(reply.status, reply.lines, std::move(reply.body), keep);
+    const bool keep = may_keep();
+    respond(reply.status, reply.lines, std::move(reply.body), keep, std::move(reply.stream));
     advance();
+  }
+
+  async<Result<std::string>> next(uint64_t request) override {
+    const Error gone(ErrorKind::transient, "the client is gone, or the request is answered");
+    while (true) {
+      if (request != request_ || state_ == State::closed || pulling_) co_return gone;
+      input_.took(reader_.consume(input_.unread()));
+      const ReadState read = reader_.state();
+      if (read == ReadState::refused)
+        co_return Error(ErrorKind::data, std::string(reader_.refusal().reason));
+      if (!reader_.request().body.empty()) co_return reader_.take_body();
+      if (read == ReadState::complete) co_return std::string();
+      pulling_ = true;
+      pull_deadline_.in(pull_left_);
+      ErrorCode ec;
+      const asio::mutable_buffer room = input_.room();
+      const size_t n =
+          co_await stream_.async_read_some(room, asio::redirect_error(asio::use_awaitable, ec));
+      pulling_ = false;
+      pull_left_ = pull_deadline_.pause();
+      if (ec) {
+        close();
+        co_return gone;
+      }
+      input_.read(n);
+      if (earned(n, server_->settings().body_timeout))
+        pull_left_ = server_->settings().body_timeout;
+    }
   }
 
  private:
@@ -92,15 +114,16 @@ class SessionOf final : public Session, public std::enable_shared_from_this<Sess
     lingering,  // throws input away until the client has read the answer
     closed,
   };
-  enum class Then : uint8_t { next_request, body, close };
+  enum class Then : uint8_t { next_request, body, stream, close };
 
   SessionOf(std::shared_ptr<HttpServer> server, Stream stream, int)
       : server_(std::move(server)),
         stream_(std::move(stream)),
         reader_(server_->settings().head_bytes_max),
-        capacity_(server_->settings().head_bytes_max + 4),
-        input_(std::make_unique<char[]>(capacity_)),
-        deadline_(server_->sweep(), [this] { expired(); }) {
+        input_(server_->settings().head_bytes_max + 4),
+        held_(*server_),
+        deadline_(server_->sweep(), [this] { expired(); }),
+        pull_deadline_(server_->sweep(), [this] { close(); }) {
     ErrorCode ignored;  // a connection that is gone already shows it at the first read
     socket().set_option(tcp::no_delay(true), ignored);
     socket().non_blocking(true, ignored);
@@ -129,15 +152,13 @@ class SessionOf final : public Session, public std::enable_shared_from_this<Sess
     return true;
   }
 
-  std::string_view unread() const { return {input_.get() + begin_, end_ - begin_}; }
-
   // Works off what has been read, until it needs more input, a reply, or an end.
   void advance() {
     if (advancing_) return;  // a sink that replies at once is called from the loop below
     advancing_ = true;
     while (state_ == State::head || state_ == State::body) {
-      const size_t used = reader_.consume(unread());
-      begin_ += used;
+      const size_t used = reader_.consume(input_.unread());
+      input_.took(used);
       const ReadState read = reader_.state();
       const bool in_body = state_ == State::body && read == ReadState::body;
       const bool wants_more = read == ReadState::head || (in_body && used == 0);
@@ -145,6 +166,8 @@ class SessionOf final : public Session, public std::enable_shared_from_this<Sess
         refuse(503, "too many large requests at once", "Retry-After: 1\r\n");
       } else if (read == ReadState::refused) {
         refuse(reader_.refusal().status, reader_.refusal().reason);
+      } else if (wants_more && state_ == State::body && route_->streams) {
+        hand_over_stream();
       } else if (wants_more) {
         read_more();
         break;
@@ -157,50 +180,28 @@ class SessionOf final : public Session, public std::enable_shared_from_this<Sess
     advancing_ = false;
   }
 
-  // Counts what has come of the body. False: bodies of requests without an answer fill the memory
-  // that they may have together. One alone may be as large as its route allows.
-  bool body_fits() {
-    const size_t size = reader_.request().body.size();
-    server_->release_body(held_);
-    server_->hold_body(size);
-    held_ = size;
-    return server_->held_bodies() <= server_->settings().body_memory_max ||
-           server_->held_bodies() == held_;
-  }
-
-  void release_body() {
-    server_->release_body(held_);
-    held_ = 0;
-  }
-
-  // The route sees the body without its content coding. False: refused.
-  bool decode_body() {
-    Request& request = reader_.request();
-    const std::string codings(request.headers.text("Content-Encoding"));
-    if (codings.empty() || request.body.empty() || iequals(codings, "identity")) return true;
-    DecodeLimits limits;
-    limits.bytes_max = route_->body_bytes_max;
-    std::string plain;
-    const Decoded outcome = decode_content(codings, request.body, limits, plain);
-    if (outcome == Decoded::ok) {
-      request.body = std::move(plain);
-      request.headers.erase("Content-Encoding");
-      return true;
-    }
-    if (outcome == Decoded::too_large) {
-      refuse(413, "the decoded body is too large");
-    } else if (outcome == Decoded::unknown) {
-      refuse(415, "the content coding is not known",
-             "Accept-Encoding: " + std::string(accepted_codings()) + "\r\n");
-    } else {
-      refuse(400, "the body is not what its Content-Encoding says");
-    }
-    return false;
-  }
+  bool body_fits() { return held_.hold(reader_.request().body.size()); }
 
   void hand_over() {
-    if (!decode_body()) return;
+    if (std::optional<Verdict> refused = unpack_body(reader_.request(), route_->body_bytes_max))
+      return say(*refused);
     if (!body_fits()) return refuse(503, "too many large requests at once", "Retry-After: 1\r\n");
+    start_work();
+  }
+
+  // The route reads the rest of the body itself.
+  void hand_over_stream() {
+    Request& request = reader_.request();
+    request.stream =
+        std::make_shared<RequestStream>(this->shared_from_this(), request_, reader_.length());
+    if (std::optional<Verdict> refused = unpack_stream(request, route_->body_bytes_max))
+      return say(*refused);
+    held_.release();
+    pull_left_ = server_->settings().body_timeout;
+    start_work();
+  }
+
+  void start_work() {
     if (!route_->sink || !server_->request_begins())
       return refuse(503, route_->sink ? "too many requests at once" : "the route is stopping",
                     "Retry-After: 1\r\n");
@@ -210,17 +211,9 @@ class SessionOf final : public Session, public std::enable_shared_from_this<Sess
   }
 
   void read_more() {
-    if (state_ == State::head && !started_ && begin_ != end_) {
+    if (state_ == State::head && !started_ && !input_.empty()) {
       started_ = true;  // once per request: single bytes do not buy time
       read_within(server_->settings().head_timeout);
-    }
-    if (begin_ == end_) {
-      begin_ = end_ = 0;
-    } else if (end_ == capacity_) {
-      DROM_ASSERT(begin_ > 0);  // the reader refuses a head that long, and takes all of a body
-      std::copy(input_.get() + begin_, input_.get() + end_, input_.get());
-      end_ -= begin_;
-      begin_ = 0;
     }
     read();
   }
@@ -228,7 +221,7 @@ class SessionOf final : public Session, public std::enable_shared_from_this<Sess
   void read() {
     reading_ = true;
     stream_.async_read_some(
-        asio::buffer(input_.get() + end_, capacity_ - end_),
+        input_.room(),
         [self = this->shared_from_this()](const ErrorCode& ec, size_t n) { self->on_read(ec, n); });
   }
 
@@ -248,7 +241,7 @@ class SessionOf final : public Session, public std::enable_shared_from_this<Sess
         close();
       return;
     }
-    end_ += n;
+    input_.read(n);
     if (state_ == State::body && earned(n, server_->settings().body_timeout))
       read_within(server_->settings().body_timeout);
     advance();
@@ -257,53 +250,32 @@ class SessionOf final : public Session, public std::enable_shared_from_this<Sess
   // Everything that can be said before a body is read is said here.
   void head_complete() {
     Request& request = reader_.request();
-    if (request.method == Method::unknown) return refuse(501, "the method is not supported");
-    if (request.target == "*") {
-      const std::string allow = "Allow: " + MethodSet::all().text() + "\r\n";
-      return respond(204, allow, Value(), may_keep());
-    }
-    Router::Match match = server_->router().find(request.path, request.method);
-    route_ = std::move(match.route);
-    parameters_ = std::move(match.parameters);
-    if (match.answer == Router::Answer::bad_path)
-      return refuse(400, "the path has a bad escape or a dot segment");
-    if (match.answer == Router::Answer::not_found) return refuse(404, "no route has this path");
-    if (route_->cors.enabled) origin_ = request.headers.text("Origin");
-    if (request.method == Method::options && is_preflight(request))
-      return respond(204, preflight_lines(route_->cors), Value(), may_keep());
-    if (match.answer == Router::Answer::method_not_allowed) {
-      match.allowed.add(Method::options);
-      const std::string allow = "Allow: " + match.allowed.text() + "\r\n";
-      if (request.method == Method::options) return respond(204, allow, Value(), may_keep());
-      return refuse(405, "the method is not allowed here", allow);
-    }
-    if (!route_->sink) return refuse(503, "the route is stopping", "Retry-After: 1\r\n");
-    if (!negotiate(request.headers.text("Accept"), route_->produces))
-      return refuse(406, "the route cannot answer in an accepted media type");
+    Admission admission = admit(request, server_->router());
+    route_ = std::move(admission.route);
+    parameters_ = std::move(admission.parameters);
+    if (route_ && route_->cors.enabled) origin_ = request.headers.text("Origin");
+    if (admission.verdict) return say(*admission.verdict);
     if (request.has_body) {
-      if (!route_->consumes.empty() &&
-          !media_type_matches(route_->consumes, request.headers.text("Content-Type")))
-        return refuse(415, "the route does not take this media type");
       if (!reader_.body_max(route_->body_bytes_max)) return refuse(413, "the body is too large");
       read_within(server_->settings().body_timeout);
     }
     moved_ = 0;
     state_ = State::body;
-    if (request.expects_continue && request.has_body && begin_ == end_) {
+    if (request.expects_continue && request.has_body && input_.empty()) {
       out_ = "HTTP/1.1 100 Continue\r\n\r\n";
       write(Then::body);
     }
-  }
-
-  bool is_preflight(const Request& request) const {
-    return route_->cors.enabled && !origin_.empty() &&
-           request.headers.find("Access-Control-Request-Method");
   }
 
   // Without its body the next request cannot be found.
   bool may_keep() {
     return reader_.state() == ReadState::complete && reader_.request().keep_alive &&
            !server_->draining();
+  }
+
+  void say(const Verdict& verdict) {
+    if (verdict.reason.empty()) return respond(verdict.status, verdict.lines, Value(), may_keep());
+    refuse(verdict.status, verdict.reason, verdict.lines);
   }
 
   void refuse(int status, std::string_view reason, std::string_view lines = {}) {
@@ -314,34 +286,34 @@ class SessionOf final : public Session, public std::enable_shared_from_this<Sess
     respond(status, all, Value(std::move(body)), may_keep());
   }
 
-  void respond(int status, std::string_view lines, Value body, bool keep) {
-    release_body();
-    const std::string_view bytes = body.raw();
+  void respond(int status, std::string_view lines, Value body, bool keep,
+               std::shared_ptr<BodyStream> stream = nullptr) {
+    held_.release();
+    const Request& request = reader_.request();
+    AnswerFrame frame;
+    frame.status = status;
+    frame.size = stream ? stream->size() : body.raw().size();
+    frame.head_only = request.method == Method::head;
+    frame.old = request.old;
+    frame.keep = keep;
+    settle_framing(frame);
     out_.clear();
-    out_ += "HTTP/1.1 ";
-    append_number(out_, static_cast<uint64_t>(status));
-    out_.append(" ").append(reason_phrase(status)).append("\r\n");
+    append_status(out_, status);
     out_ += server_->date();
     if (!origin_.empty()) append_cors(out_, route_->cors, origin_);
     out_ += lines;
-    const bool bodiless = status == 204 || status == 304;
-    if (!bodiless) {
-      out_ += "Content-Length: ";
-      append_number(out_, bytes.size());
-      out_ += "\r\n";
+    append_framing(out_, frame);
+    if (stream && !frame.head_only) {
+      pumped_ = std::make_unique<Pumped>(Pumped{std::move(stream), frame});
+      return write(Then::stream);
     }
-    if (!keep)
-      out_ += "Connection: close\r\n";
-    else if (reader_.request().old)
-      out_ += "Connection: keep-alive\r\n";
-    out_ += "\r\n";
-    if (!bodiless && reader_.request().method != Method::head) {
-      if (bytes.size() <= kInlineBytesMax)
-        out_ += bytes;
+    if (!frame.head_only) {
+      if (body.raw().size() <= kInlineBytesMax)
+        out_ += body.raw();
       else
         large_ = std::move(body);  // long text does not move when its owner does
     }
-    write(keep ? Then::next_request : Then::close);
+    write(frame.keep ? Then::next_request : Then::close);
   }
 
   // Tries at once: most answers fit into the socket's buffer and cost no completion.
@@ -397,6 +369,11 @@ class SessionOf final : public Session, public std::enable_shared_from_this<Sess
   void written() {
     large_ = Value();
     if (then_ == Then::close) return finish();
+    if (then_ == Then::stream) {
+      asio::co_spawn(stream_.get_executor(), pump(this->shared_from_this(), std::move(pumped_)),
+                     asio::detached);
+      return;
+    }
     if (then_ == Then::body) {
       state_ = State::body;
       moved_ = 0;
@@ -405,10 +382,42 @@ class SessionOf final : public Session, public std::enable_shared_from_this<Sess
     if (server_->draining()) return close();
     state_ = State::head;
     started_ = false;
+    ++request_;
     route_.reset();
     origin_.clear();
     reader_.reset();
     deadline_.in(server_->settings().idle_timeout);
+  }
+
+  // What breaks off ends the connection, so that nobody takes it for the whole.
+  static async<> pump(std::shared_ptr<SessionOf> self, std::unique_ptr<Pumped> body) {
+    self->server_->write_started();
+    const bool whole = co_await self->send_stream(*body);
+    self->server_->write_ended();
+    if (self->state_ == State::closed) co_return;
+    if (!whole) co_return self->close();
+    self->then_ = body->frame.keep ? Then::next_request : Then::close;
+    self->written();
+    self->advance();
+  }
+
+  async<bool> send_stream(Pumped& body) {
+    while (true) {
+      deadline_.off();
+      Result<std::string> piece = co_await body.stream->next();
+      if (state_ == State::closed) co_return false;
+      if (std::optional<std::string> broken = body.broken(piece)) {
+        server_->log().warn("http", "an answer was cut off: " + *broken);
+        co_return false;
+      }
+      const BodyPiece framed = body.piece(*piece);
+      deadline_.in(server_->settings().write_timeout);
+      ErrorCode ec;
+      co_await asio::async_write(stream_, framed.buffers(),
+                                 asio::redirect_error(asio::use_awaitable, ec));
+      if (ec || state_ == State::closed) co_return false;
+      if (body.complete(*piece)) co_return true;
+    }
   }
 
   // Ends the connection after an answer.
@@ -416,16 +425,17 @@ class SessionOf final : public Session, public std::enable_shared_from_this<Sess
     if (peer_ended_) return close();
     deadline_.in(kLinger);
     if constexpr (kTls) {
-      if (reading_) return close();  // a read and a shutdown may not meet in OpenSSL
+      if (reading_ || pulling_) return close();  // a read and a shutdown may not meet in OpenSSL
       state_ = State::lingering;
       stream_.async_shutdown(
           [self = this->shared_from_this()](const ErrorCode&) { self->close(); });
     } else {
-      if (reader_.state() == ReadState::complete && begin_ == end_) return close();
+      if (reader_.state() == ReadState::complete && input_.empty()) return close();
       state_ = State::lingering;
-      begin_ = end_ = 0;
+      input_.clear();
       ErrorCode ignored;
       socket().shutdown(tcp::socket::shutdown_send, ignored);
+      if (pulling_) return close();
       if (!reading_) read();
     }
   }
@@ -439,9 +449,10 @@ class SessionOf final : public Session, public std::enable_shared_from_this<Sess
   void close() {
     if (state_ == State::closed) return;
     if (state_ == State::working) server_->request_ended();
-    release_body();
+    held_.release();
     state_ = State::closed;
     deadline_.off();
+    pull_deadline_.off();
     server_->closed();
     ErrorCode ignored;  // there is nothing left to save
     socket().close(ignored);
@@ -451,24 +462,26 @@ class SessionOf final : public Session, public std::enable_shared_from_this<Sess
   TlsContext tls_;
   Stream stream_;
   RequestReader reader_;
-  size_t capacity_;
-  std::unique_ptr<char[]> input_;
-  size_t begin_ = 0;  // input_[begin_, end_) is read and not yet understood
-  size_t end_ = 0;
+  InputBuffer input_;
+  HeldBody held_;
   Deadline deadline_;
+  Deadline pull_deadline_;
   State state_ = State::handshake;
   Then then_ = Then::next_request;
   bool advancing_ = false;
   bool reading_ = false;
   bool started_ = false;  // a byte of the head has arrived
   bool peer_ended_ = false;
+  bool pulling_ = false;      // a read for next() is under way
+  uint64_t request_ = 0;      // counts the requests of the connection
+  milliseconds pull_left_{};  // of the time for the next bytes of a streamed body
+  std::unique_ptr<Pumped> pumped_;
   std::shared_ptr<Route> route_;
   Router::Parameters parameters_;
   std::string origin_;
   std::string out_;  // reused from answer to answer
   Value large_;      // a body too large for out_
   size_t sent_ = 0;
-  size_t held_ = 0;     // bytes of the body that the server counts
   uint64_t moved_ = 0;  // bytes since the deadline was set
   size_t discarded_ = 0;
 };

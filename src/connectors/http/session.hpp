@@ -6,11 +6,12 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <memory>
 
+#include "connectors/http/request_stream.hpp"
 #include "connectors/http/server.hpp"
 
 namespace drom::http {
 
-class Session : public Responder {
+class Session : public Responder, public RequestSource {
  public:
   // The server is stopping: ends now when idle, else after the answer.
   virtual void drain() = 0;
