@@ -4,6 +4,7 @@
 
 #include "drom/spi/route_specs.hpp"
 #include "support/harness.hpp"
+#include "support/pieces.hpp"
 
 namespace drom {
 namespace {
@@ -328,6 +329,44 @@ TEST_F(ErrorPolicyTest, AStopDuringTheWaitGivesTheExchangeBack) {
   harness_.settle();
   ASSERT_TRUE(batch.front().failed());
   EXPECT_EQ(batch.front().error->kind, ErrorKind::cancelled);
+}
+
+// Passes a stream on, reads of it, and fails.
+class FailingReader final : public AsyncProcessor {
+ public:
+  explicit FailingReader(int& calls) : calls_(calls) {}
+  bool takes_streams() const override { return true; }
+  async<> run(Batch& batch, Scope&) override {
+    ++calls_;
+    if (reads) {
+      const Result<std::string> piece = co_await batch.front().message.stream->next();
+      EXPECT_TRUE(piece.ok());
+    }
+    batch.front().fail(Error(ErrorKind::transient, "broken"));
+  }
+  bool reads = true;
+
+ private:
+  int& calls_;
+};
+
+TEST_F(ErrorPolicyTest, RedeliversAStreamOnlyWhileNothingOfItHasBeenRead) {
+  policy_.redelivery.maximum_redeliveries = 3;
+  for (const bool reads : {false, true}) {
+    int calls = 0;
+    auto reader = std::make_unique<FailingReader>(calls);
+    reader->reads = reads;
+    step_ = Step(std::move(reader));
+    Pipeline pipeline(one());
+    Scope scope = harness_.scope("orders");
+    scope.errors = &policy_;
+    Batch batch;
+    batch.push_back(
+        testing::streamed(std::make_shared<testing::Pieces>(std::vector<std::string>{"a", "b"})));
+    harness_.run(pipeline.run(batch, scope));
+    EXPECT_EQ(calls, reads ? 1 : 4);
+    EXPECT_EQ(batch.front().error->what, "broken");
+  }
 }
 
 }  // namespace

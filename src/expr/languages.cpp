@@ -62,6 +62,7 @@ class PredicateExpression final : public Expression {
   Result<bool> matches(const Exchange& exchange, const EvalScope& scope) const override {
     return inner_.matches(exchange, scope);
   }
+  bool reads_body() const override { return inner_.reads_body(); }
 
  private:
   TreeExpression inner_;

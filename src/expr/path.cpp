@@ -1,5 +1,7 @@
 #include "expr/path.hpp"
 
+#include <algorithm>
+
 #include "drom/base/json.hpp"
 #include "expr/methods.hpp"
 
@@ -128,6 +130,7 @@ class PathNode final : public Node {
     if (!value) return value;
     return follow(frame, std::move(*value), path_);
   }
+  bool reads_body() const override { return base_->reads_body() || expr::reads_body(path_); }
 
  private:
   NodePtr base_;
@@ -135,6 +138,13 @@ class PathNode final : public Node {
 };
 
 }  // namespace
+
+bool reads_body(const Path& path) {
+  const auto reads = [](const NodePtr& node) { return node && node->reads_body(); };
+  return std::any_of(path.begin(), path.end(), [&](const PathStep& step) {
+    return reads(step.key) || std::any_of(step.arguments.begin(), step.arguments.end(), reads);
+  });
+}
 
 Result<Operand> document_of(Frame& frame, Operand value) {
   if (!holds_text(value.get())) return value;

@@ -26,6 +26,9 @@ using Path = std::vector<PathStep>;
 // Follows `steps` from `from` on. The result borrows from `value` where it can.
 Result<Operand> follow(Frame& frame, Operand value, const Path& path, size_t from = 0);
 
+// Whether a computed key or argument of it looks at the body.
+bool reads_body(const Path& path);
+
 // The JSON document that a value is or, as text or bytes, holds. A body is parsed once per frame.
 Result<Operand> document_of(Frame& frame, Operand value);
 

@@ -52,7 +52,7 @@ class DottedName final : public Node {
     }
     return Operand(Value());
   }
-  bool reads_body() const override { return false; }
+  bool reads_body() const override { return expr::reads_body(path_); }
 
  private:
   NamedPlace place_;

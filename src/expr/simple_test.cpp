@@ -253,5 +253,29 @@ TEST_F(Simple, CallablesThatThrowFailTheirMessageOnly) {
   EXPECT_EQ(bad->evaluate(exchange, scope).error().what, "the expression failed: boom");
 }
 
+bool reads_body(std::string_view language, std::string_view text,
+                ExpressionUse use = ExpressionUse::value) {
+  ExpressionError error;
+  const ExpressionPtr compiled = compile_expression(language, text, use, error);
+  EXPECT_TRUE(compiled) << error.what;
+  return !compiled || compiled->reads_body();
+}
+
+TEST(ReadsBody, IsKnownOfExpressionsOverHeaders) {
+  for (const char* text : {"fixed", "", "${header.a}", "a ${header.a}-${exchangeProperty.b}",
+                           "${variable.c}", "${header.a.b[0].c}", "${headers[a]}"})
+    EXPECT_FALSE(reads_body("simple", text)) << text;
+  for (const char* text :
+       {"${body}", "x ${body.a} y", "${bodyAs(String)}", "${header.a[${body.key}]}",
+        "${header.a} ~> ${body}", "${jsonpath($.a)}"})
+    EXPECT_TRUE(reads_body("simple", text)) << text;
+  EXPECT_FALSE(reads_body("simple", "${header.a} > 5 && ${header.b} contains 'x'",
+                          ExpressionUse::predicate));
+  EXPECT_TRUE(reads_body("simple", "${header.a} > 5 || ${body} == 'x'", ExpressionUse::predicate));
+  EXPECT_FALSE(reads_body("constant", "${body}"));
+  EXPECT_FALSE(reads_body("header", "a"));
+  EXPECT_TRUE(reads_body("jsonpath", "$.a"));
+}
+
 }  // namespace
 }  // namespace drom

@@ -2,6 +2,20 @@
 
 namespace drom {
 
+async<Result<std::string>> next_block(BodyStream& stream, size_t bytes) {
+  std::string block;
+  while (block.size() < bytes) {
+    Result<std::string> piece = co_await stream.next();
+    if (!piece) co_return piece;
+    if (piece->empty()) break;
+    if (block.empty())
+      block = std::move(*piece);
+    else
+      block += *piece;
+  }
+  co_return block;
+}
+
 async<Result<void>> read_in(Message& message) {
   if (!message.stream) co_return Result<void>();
   const std::shared_ptr<BodyStream> stream = message.stream;

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "support/harness.hpp"
+#include "support/pieces.hpp"
 
 namespace drom {
 namespace {
@@ -99,6 +100,77 @@ TEST(Pipeline, GivesThePolicyACopyFromBeforeTheFailedStep) {
   EXPECT_EQ(policy.calls, 1);
   EXPECT_EQ(batch[0].message.body, Value("1a?"));
   EXPECT_TRUE(batch[0].running());
+}
+
+// Notes what it was given.
+class Taker final : public AsyncProcessor {
+ public:
+  Taker(bool streams, std::vector<std::string>& seen) : streams_(streams), seen_(seen) {}
+  bool takes_streams() const override { return streams_; }
+  async<> run(Batch& batch, Scope&) override {
+    for (Exchange& exchange : batch)
+      seen_.push_back(exchange.message.stream ? "a stream" : exchange.message.body.to_text());
+    co_return;
+  }
+
+ private:
+  bool streams_;
+  std::vector<std::string>& seen_;
+};
+
+class StreamPipeline : public ::testing::Test {
+ protected:
+  void add(bool streams) { steps.emplace_back(std::make_unique<Taker>(streams, seen)); }
+  Batch run(std::shared_ptr<BodyStream> stream, ErrorPolicy* policy = nullptr) {
+    Pipeline pipeline(std::move(steps));
+    Batch batch;
+    batch.push_back(testing::streamed(std::move(stream)));
+    Scope scope = harness.scope("orders");
+    scope.errors = policy;
+    harness.run(pipeline.run(batch, scope));
+    return batch;
+  }
+  Harness harness;
+  std::vector<Step> steps;
+  std::vector<std::string> seen;
+};
+
+TEST_F(StreamPipeline, ReadsStreamsInForStepsThatWantBodies) {
+  add(true);
+  add(false);
+  add(true);
+  const Batch batch = run(std::make_shared<testing::Pieces>(std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(seen, (std::vector<std::string>{"a stream", "ab", "ab"}));
+  EXPECT_TRUE(batch.front().running());
+}
+
+// Counts the calls and gives up.
+class GiveUp final : public ErrorPolicy {
+ public:
+  bool redelivers() const override { return true; }
+  async<> handle(Exchange& exchange, const Exchange* before, Step&, Scope&) override {
+    ++calls;
+    had_copy = had_copy || before;
+    exchange.error_exhausted = true;
+    co_return;
+  }
+  int calls = 0;
+  bool had_copy = false;
+};
+
+TEST_F(StreamPipeline, FailsAtTheStepForWhichAStreamCannotBeReadIn) {
+  add(true);
+  add(false);
+  const auto stream = std::make_shared<testing::Pieces>(std::vector<std::string>{"a"});
+  stream->failure = Error(ErrorKind::transient, "gone");
+  GiveUp policy;
+  steps.back().id = "look";
+  const Batch batch = run(stream, &policy);
+  EXPECT_EQ(seen, std::vector<std::string>{"a stream"});
+  ASSERT_TRUE(batch.front().failed());
+  EXPECT_EQ(batch.front().error->where, "orders/look");
+  EXPECT_EQ(policy.calls, 1);
+  EXPECT_FALSE(policy.had_copy);  // a second try would find nothing
 }
 
 }  // namespace

@@ -65,6 +65,15 @@ class RawClient {
     return reply(head_only);
   }
 
+  // Everything up to `mark`, and it; less when the connection ends before.
+  std::string until(std::string_view mark) {
+    pump([&] { return input_.find(mark) != std::string::npos || !read(); });
+    const size_t at = input_.find(mark);
+    const std::string out = input_.substr(0, at == std::string::npos ? at : at + mark.size());
+    input_.erase(0, out.size());
+    return out;
+  }
+
   // Takes what fits into one read, without asking for more.
   void read_some() {
     read();

@@ -36,6 +36,8 @@ inline constexpr size_t kStreamMemoryMax = 10 * 1024 * 1024;
 async<Result<void>> read_in(Message& message);
 // The same for exchanges that still run; those whose stream cannot be read fail.
 async<> read_in(Batch& batch);
+// At least `bytes` of what comes next, or all that is left of it.
+async<Result<std::string>> next_block(BodyStream& stream, size_t bytes);
 bool has_streams(const Batch& batch);
 
 }  // namespace drom

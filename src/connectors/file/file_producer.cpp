@@ -1,11 +1,13 @@
 #include "connectors/file/file_endpoint.hpp"
 #include "connectors/file/writer.hpp"
+#include "drom/rt/body_stream.hpp"
 
 namespace drom::file {
 namespace {
 
 // Half-written files younger than this may belong to a process that is just starting to write.
 constexpr milliseconds kLeftoverAge{60'000};
+constexpr size_t kBlockBytes = 256 * 1024;  // of a stream, per visit to the lane
 
 Result<Content> content_of(const Value& body, bool allow_null) {
   Content out;
@@ -25,6 +27,10 @@ class FileProducer final : public Producer {
       : options_(std::move(options)), lane_(lane) {}
 
   bool defers_in_transaction() const override { return options_->transacted; }
+  bool takes_streams() const override {
+    return options_->exist != FileExist::append &&
+           (!options_->file_name || !options_->file_name->reads_body());
+  }
 
   async<Result<void>> open() override {
     Result<void> opened = co_await open_directories();
@@ -38,6 +44,12 @@ class FileProducer final : public Producer {
 
   async<> run(Batch& batch, Scope& scope) override {
     if (!cleaned_) co_await clean(scope.clock);
+    if (batch.size() == 1 && batch.front().message.stream) {
+      Result<void> done = co_await write_stream(batch.front(), scope);
+      if (!done) batch.front().fail(std::move(done.error()));
+      co_return;
+    }
+    if (has_streams(batch)) co_await read_in(batch);
     Result<void> ready = co_await write_batch(batch, scope);
     if (ready) co_return;
     for (Exchange& exchange : batch)
@@ -99,7 +111,7 @@ class FileProducer final : public Producer {
       if (written.gone) {
         directory_.reset();
         if (attempt == 1) continue;
-        co_return Error(ErrorKind::not_connected, "the directory '" + options_->path + "' is gone");
+        co_return gone();
       }
       for (size_t i = 0; i < places.size(); ++i) {
         Exchange& exchange = batch[places[i]];
@@ -111,6 +123,52 @@ class FileProducer final : public Producer {
       }
       co_return Result<void>();
     }
+  }
+
+  async<Result<void>> write_stream(Exchange& exchange, Scope& scope) {
+    Result<std::unique_ptr<NewFile>> begun = co_await begin_file(exchange, scope);
+    if (!begun) co_return std::move(begun.error());
+    const std::shared_ptr<NewFile> file = std::move(*begun);
+    const std::shared_ptr<BodyStream> stream = exchange.message.stream;
+    if (file->wanted() && !stream->rewind())
+      co_return Error(ErrorKind::data, "the body is a stream that has been read already");
+    while (file->wanted()) {
+      Result<std::string> block = co_await next_block(*stream, kBlockBytes);
+      if (!block) co_return std::move(block.error());
+      if (block->empty()) break;
+      auto work = [file, bytes = std::move(*block)] { return file->write(bytes); };
+      Result<void> written = co_await lane_.call(std::move(work));
+      if (!written) co_return written;
+    }
+    auto last = [file] { return file->finish(); };
+    Result<std::string> path = co_await lane_.call(std::move(last));
+    if (!path) co_return std::move(path.error());
+    exchange.message.headers.set("CamelFileNameProduced", std::move(*path));
+    co_return Result<void>();
+  }
+
+  async<Result<std::unique_ptr<NewFile>>> begin_file(const Exchange& exchange, Scope& scope) {
+    for (int attempt = 1;; ++attempt) {
+      if (!directory_) {
+        Result<void> opened = co_await open_directories();
+        if (!opened) co_return std::move(opened.error());
+      }
+      Result<WriteJob> job = make_job(exchange, scope);
+      if (!job) co_return std::move(job.error());
+      auto work = [directory = directory_,
+                   job = std::move(*job)]() -> Result<std::unique_ptr<NewFile>> {
+        if (directory->gone()) return std::unique_ptr<NewFile>();
+        return NewFile::begin(job);
+      };
+      Result<std::unique_ptr<NewFile>> file = co_await lane_.call(std::move(work));
+      if (!file || *file) co_return file;
+      directory_.reset();
+      if (attempt == 2) co_return gone();
+    }
+  }
+
+  Error gone() const {
+    return Error(ErrorKind::not_connected, "the directory '" + options_->path + "' is gone");
   }
 
   Result<WriteJob> make_job(const Exchange& exchange, Scope& scope) const {
@@ -126,9 +184,11 @@ class FileProducer final : public Producer {
     Result<std::string> safe = safe_name(name);
     if (!safe) return safe.error();
     job.name = options_->flatten ? std::string(base_of(*safe)) : std::move(*safe);
-    Result<Content> content = content_of(exchange.message.body, options_->allow_null_body);
-    if (!content) return content.error();
-    job.content = std::move(*content);
+    if (!exchange.message.stream) {
+      Result<Content> content = content_of(exchange.message.body, options_->allow_null_body);
+      if (!content) return content.error();
+      job.content = std::move(*content);
+    }
     if (options_->temp_prefix.empty()) {
       job.temporary_base = ".drom-" + scope.rng.uuid() + ".tmp";
     } else {

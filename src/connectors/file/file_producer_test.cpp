@@ -3,6 +3,7 @@
 
 #include "connectors/file/file_fixture.hpp"
 #include "rt/files/posix.hpp"
+#include "support/pieces.hpp"
 
 namespace drom {
 namespace {
@@ -230,6 +231,41 @@ TEST_F(FileProducer, DefersInATransactionUnlessToldNotTo) {
   EXPECT_TRUE(producer->defers_in_transaction());
   open({{"transacted", "false"}});
   EXPECT_FALSE(producer->defers_in_transaction());
+}
+
+TEST_F(FileProducer, WritesAStreamThatAppearsWhenItIsComplete) {
+  open({{"fileName", "big"}});
+  ASSERT_TRUE(producer->takes_streams());
+  Exchange whole = testing::streamed(
+      std::make_shared<testing::Pieces>(Names{std::string(300'000, 'a'), "b", "c"}));
+  send(harness, *producer, whole);
+  ASSERT_TRUE(whole.running());
+  EXPECT_EQ(content("big"), std::string(300'000, 'a') + "bc");
+  EXPECT_EQ(whole.message.headers.text("CamelFileNameProduced"), (folder / "big").string());
+
+  const auto broken = std::make_shared<testing::Pieces>(Names{std::string(300'000, 'x')});
+  broken->failure = Error(ErrorKind::transient, "the client is gone");
+  Exchange half = testing::streamed(broken);
+  send(harness, *producer, half);
+  ASSERT_TRUE(half.failed());
+  EXPECT_EQ(half.error->kind, ErrorKind::transient);
+  EXPECT_EQ(content("big").size(), 300'002u);
+  EXPECT_EQ(all(), Names{"big"});
+}
+
+TEST_F(FileProducer, KeepsAnExistingFileWithoutReadingTheStream) {
+  put("big", "old");
+  for (const std::string exist : {"Ignore", "Fail", "Override"}) {
+    open({{"fileName", "big"}, {"fileExist", exist}});
+    const auto stream = std::make_shared<testing::Pieces>(Names{"new"});
+    Exchange exchange = testing::streamed(stream);
+    send(harness, *producer, exchange);
+    EXPECT_EQ(exchange.running(), exist != "Fail") << exist;
+    EXPECT_EQ(stream->reads > 0, exist == "Override") << exist;
+    EXPECT_EQ(content("big"), exist == "Override" ? "new" : "old");
+  }
+  open({{"fileName", "big"}, {"fileExist", "Append"}});
+  EXPECT_FALSE(producer->takes_streams());
 }
 
 }  // namespace

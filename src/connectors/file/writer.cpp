@@ -9,24 +9,6 @@
 namespace drom::file {
 namespace {
 
-// Removes the temporary file unless it got its name.
-class Temporary {
- public:
-  Temporary(const Place& place, std::string base) : place_(place), base_(std::move(base)) {}
-  Temporary(const Temporary&) = delete;
-  Temporary& operator=(const Temporary&) = delete;
-  ~Temporary() {
-    if (!kept_) ::unlinkat(place_.folder.get(), base_.c_str(), 0);
-  }
-  const std::string& base() const { return base_; }
-  void keep() { kept_ = true; }
-
- private:
-  const Place& place_;
-  std::string base_;
-  bool kept_ = false;
-};
-
 Result<void> set_mode(int fd, const ProducerOptions& options, const std::string& shown) {
   if (!options.mode || ::fchmod(fd, *options.mode) == 0) return {};
   return io_error(errno, "set the mode of", shown);
@@ -52,26 +34,6 @@ Result<Fd> open_temporary(const Place& target, const std::string& base) {
     ::unlinkat(target.folder.get(), base.c_str(), 0);
   }
   return io_error(EBUSY, "write", target.shown);
-}
-
-Result<void> write_new(const WriteJob& job, const Place& target, Existing existing) {
-  const ProducerOptions& options = *job.options;
-  Result<Fd> opened = open_temporary(target, job.temporary_base);
-  if (!opened) return opened.error();
-  const Fd fd = std::move(*opened);
-  Temporary temporary(target, job.temporary_base);
-  Result<void> done = write_all(fd.get(), job.content.view(), target.shown);
-  if (done) done = set_mode(fd.get(), options, target.shown);
-  if (done) done = sync(fd.get(), options, target.shown);
-  if (!done) return done;
-  Place from;
-  from.folder = Fd(::fcntl(target.folder.get(), F_DUPFD_CLOEXEC, 0));
-  from.base = temporary.base();
-  from.shown = target.shown;
-  done = move_file(from, target, existing);
-  if (!done) return done;
-  temporary.keep();
-  return sync(target.folder.get(), options, target.shown);
 }
 
 // At the end of what is there; a write that breaks off is taken back.
@@ -127,30 +89,88 @@ Error exists(const Place& target) {
 
 }  // namespace
 
-Result<std::string> write_file(const WriteJob& job) {
+Result<std::unique_ptr<NewFile>> NewFile::begin(WriteJob job) {
+  std::unique_ptr<NewFile> out(new NewFile(std::move(job)));
+  const ProducerOptions& options = *out->job_.options;
+  Result<Place> target = out->job_.directory->place(
+      out->job_.name, FolderRules{options.auto_create, options.folder_mode});
+  if (!target) return target.error();
+  out->target_ = std::move(*target);
+  if (options.exist == FileExist::fail || options.exist == FileExist::ignore) {
+    Result<std::optional<FileInfo>> old = look(out->target_);
+    if (!old) return old.error();
+    if (*old && options.exist == FileExist::ignore) return out;
+    if (*old) return exists(out->target_);
+  }
+  Result<Fd> opened = open_temporary(out->target_, out->job_.temporary_base);
+  if (!opened) return opened.error();
+  out->fd_ = std::move(*opened);
+  out->temporary_.folder = Fd(::fcntl(out->target_.folder.get(), F_DUPFD_CLOEXEC, 0));
+  out->temporary_.base = out->job_.temporary_base;
+  out->temporary_.shown = out->target_.shown;
+  return out;
+}
+
+NewFile::~NewFile() {
+  if (!temporary_.base.empty()) ::unlinkat(target_.folder.get(), temporary_.base.c_str(), 0);
+}
+
+Result<void> NewFile::write(std::string_view bytes) {
+  return write_all(fd_.get(), bytes, target_.shown);
+}
+
+Result<void> NewFile::settle() {
+  const ProducerOptions& options = *job_.options;
+  const bool keeps = options.exist == FileExist::fail || options.exist == FileExist::ignore;
+  Result<void> done = set_mode(fd_.get(), options, target_.shown);
+  if (done) done = sync(fd_.get(), options, target_.shown);
+  if (done && options.exist == FileExist::move) {
+    Result<std::optional<FileInfo>> old = look(target_);
+    if (!old) return old.error();
+    if (*old) done = put_aside(job_, target_);
+  }
+  if (done) done = move_file(temporary_, target_, keeps ? Existing::refuse : Existing::replace);
+  if (!done) return done;
+  temporary_.base.clear();
+  done = sync(target_.folder.get(), options, target_.shown);
+  return done ? write_done_file(job_) : done;
+}
+
+Result<std::string> NewFile::finish() {
+  if (!wanted()) return target_.shown;
+  Result<void> done = settle();
+  if (!done && done.error().type == "EEXIST") {
+    if (job_.options->exist == FileExist::ignore) return target_.shown;
+    if (job_.options->exist == FileExist::fail) return exists(target_);
+  }
+  if (!done) return done.error();
+  return target_.shown;
+}
+
+namespace {
+
+Result<std::string> append_file(const WriteJob& job) {
   const ProducerOptions& options = *job.options;
   Result<Place> target =
       job.directory->place(job.name, FolderRules{options.auto_create, options.folder_mode});
   if (!target) return target.error();
-  const bool keeps = options.exist == FileExist::fail || options.exist == FileExist::ignore;
-  Result<void> done;
-  if (options.exist == FileExist::append) {
-    done = append(job, *target);
-  } else {
-    Result<std::optional<FileInfo>> old = look(*target);
-    if (!old) return old.error();
-    if (*old && options.exist == FileExist::ignore) return target->shown;
-    if (*old && options.exist == FileExist::fail) return exists(*target);
-    if (*old && options.exist == FileExist::move) done = put_aside(job, *target);
-    if (done) done = write_new(job, *target, keeps ? Existing::refuse : Existing::replace);
-    if (!done && keeps && done.error().type == "EEXIST") {
-      if (options.exist == FileExist::ignore) return target->shown;
-      return exists(*target);
-    }
-  }
+  Result<void> done = append(job, *target);
   if (done) done = write_done_file(job);
   if (!done) return done.error();
   return target->shown;
+}
+
+}  // namespace
+
+Result<std::string> write_file(const WriteJob& job) {
+  if (job.options->exist == FileExist::append) return append_file(job);
+  Result<std::unique_ptr<NewFile>> file = NewFile::begin(job);
+  if (!file) return file.error();
+  if ((*file)->wanted()) {
+    Result<void> written = (*file)->write(job.content.view());
+    if (!written) return written.error();
+  }
+  return (*file)->finish();
 }
 
 Result<size_t> drop_leftovers(const Directory& directory, int64_t before_ms) {

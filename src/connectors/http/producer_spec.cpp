@@ -121,7 +121,10 @@ Options time_options() {
            "may take.",
            "10s"),
       wait("connectionRequestTimeout", "How long to wait for a free connection.", "10s"),
-      wait("responseTimeout", "How long sending and the whole answer may take, per attempt.",
+      wait("responseTimeout",
+           "How long sending and the whole answer may take, per attempt; for files and streams, "
+           "each "
+           "part of them.",
            "30s"),
       total,
       wait("connectionTimeToLive", "How long an unused connection is kept.", "60s"),
