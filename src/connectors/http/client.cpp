@@ -66,7 +66,8 @@ HttpClient::~HttpClient() = default;
 
 Result<std::shared_ptr<HttpClient::Host>> HttpClient::host(const ClientOptions& options) {
   const bool proxied = options.proxy && options.proxy->serves(options.target.host);
-  const std::string key = key_of(options, proxied);
+  const std::string fresh = options.key.empty() ? key_of(options, proxied) : std::string();
+  const std::string& key = options.key.empty() ? fresh : options.key;
   if (std::shared_ptr<Host> known = pool_->find(key)) return known;
   Way way;
   way.target = options.target;
@@ -79,7 +80,8 @@ Result<std::shared_ptr<HttpClient::Host>> HttpClient::host(const ClientOptions& 
   return pool_->add(key, std::move(way));
 }
 
-Result<void> HttpClient::prepare(const ClientOptions& options) {
+Result<void> HttpClient::prepare(ClientOptions& options) {
+  options.key = key_of(options, options.proxy && options.proxy->serves(options.target.host));
   Result<std::shared_ptr<Host>> prepared = host(options);
   if (!prepared) return std::move(prepared.error());
   return {};

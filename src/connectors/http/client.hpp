@@ -26,6 +26,7 @@ struct ClientOptions {
   milliseconds response_timeout = std::chrono::seconds(30);
   milliseconds idle_timeout = std::chrono::seconds(60);
   uint64_t body_bytes_max = 10 * 1024 * 1024;
+  std::string key;  // of the pool; from prepare(), empty: worked out for each request
 
   // Plain requests go to the proxy itself, with the whole URL as their target.
   bool asks_proxy() const { return proxy && !target.tls && proxy->serves(target.host); }
@@ -39,8 +40,9 @@ class HttpClient : public std::enable_shared_from_this<HttpClient> {
   HttpClient(boost::asio::io_context& io, Clock& clock);
   ~HttpClient();
 
-  // Reads the certificates: errors of kind config, at load time.
-  Result<void> prepare(const ClientOptions& options);
+  // Reads the certificates: errors of kind config, at load time. The target stays as it is from
+  // here on.
+  Result<void> prepare(ClientOptions& options);
   // Both references stay alive until the end. Everything together takes at most `budget`. Errors:
   // not_connected, timeout, transient, rejected. The answer may have a stream, if the request wants
   // those: the budget does not count while that is read.

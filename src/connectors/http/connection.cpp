@@ -114,8 +114,6 @@ bool Connection::stale() {
   deadline_.off();
   char byte = 0;
   ErrorCode ec;
-  socket_.non_blocking(true, ec);
-  if (ec) return true;
   socket_.receive(asio::buffer(&byte, 1), tcp::socket::message_peek, ec);
   return ec != asio::error::would_block;
 }
@@ -167,6 +165,7 @@ async<Result<void>> Connection::reach(const Target& target, Clock& clock, millis
     co_return Error(ErrorKind::not_connected, "cannot connect to " + target.place() + ": " + why);
   }
   socket_.set_option(tcp::no_delay(true), ec);
+  socket_.non_blocking(true, ec);
   co_return Result<void>();
 }
 
@@ -212,6 +211,28 @@ Error Connection::failure(const std::string& doing, const ErrorCode& ec) const {
   return Error(ErrorKind::transient, "the connection broke while " + doing + ": " + ec.message());
 }
 
+// What is left of a request to be written.
+struct Connection::Unsent {
+  bool whole = false;  // nothing has been tried
+  std::string_view head;
+  std::string_view body;
+  size_t size() const { return head.size() + body.size(); }
+};
+
+// Most requests fit into the socket's buffer, and cost no completion then.
+Connection::Unsent Connection::write_at_once(const WireRequest& request, ErrorCode& ec) {
+  Unsent left{tls_ || request.source || request.chunked, request.head, request.body.raw()};
+  if (left.whole) return left;
+  const std::array<asio::const_buffer, 2> buffers{asio::buffer(left.head.data(), left.head.size()),
+                                                  asio::buffer(left.body.data(), left.body.size())};
+  size_t sent = socket_.write_some(buffers, ec);
+  if (ec == asio::error::would_block) ec = {};
+  const size_t of_head = std::min(sent, left.head.size());
+  left.head.remove_prefix(of_head);
+  left.body.remove_prefix(sent - of_head);
+  return left;
+}
+
 async<Result<Response>> Connection::exchange(const WireRequest& request, milliseconds timeout,
                                              uint64_t body_bytes_max) {
   expired_ = false;
@@ -219,7 +240,12 @@ async<Result<Response>> Connection::exchange(const WireRequest& request, millise
   source_error_.reset();
   deadline_.in(timeout);
   timeout_ = timeout;
-  const ErrorCode written = co_await write(request);
+  ErrorCode written;
+  const Unsent unsent = write_at_once(request, written);
+  if (!written && unsent.whole)
+    written = co_await write(request);
+  else if (!written && unsent.size() > 0)
+    written = co_await write_piece(unsent.head, unsent.body, false);
   if (failpoint("publish.sent_no_ack")) {
     close();
     co_return Error(ErrorKind::timeout, "no answer in time");

@@ -81,6 +81,8 @@ class Connection {
   void close();
 
  private:
+  struct Unsent;
+  Unsent write_at_once(const WireRequest& request, boost::system::error_code& ec);
   async<boost::system::error_code> write(const WireRequest& request);
   async<boost::system::error_code> write_source(const WireRequest& request);
   async<boost::system::error_code> write_chunks(std::string_view head, std::string_view body);

@@ -208,6 +208,7 @@ class HttpProducer final : public Producer {
     // They described the body that is gone.
     for (const char* stale : {"Content-Type", "Content-Encoding", "Content-Language"})
       message.headers.erase(stale);
+    message.headers.reserve(message.headers.size() + response.headers.size() + 2);
     for (const Headers::Entry& entry : response.headers)
       if (!options_.skip_response_headers || iequals(entry.first, "Content-Type"))
         message.headers.set(entry.first, entry.second);
@@ -254,11 +255,11 @@ class HttpEndpoint final : public Endpoint {
     HttpClient& client = HttpClient::of(context_);
     Result<void> prepared = client.prepare(options_.client);
     if (!prepared) return std::move(prepared.error());
-    if (options_.oauth) {
-      prepared = client.prepare(options_.oauth->client);
+    if (options_.oauth && !tokens_) {
+      OAuthOptions oauth = *options_.oauth;
+      prepared = client.prepare(oauth.client);
       if (!prepared) return std::move(prepared.error());
-      if (!tokens_)
-        tokens_ = std::make_shared<TokenSource>(client.shared_from_this(), *options_.oauth);
+      tokens_ = std::make_shared<TokenSource>(client.shared_from_this(), std::move(oauth));
     }
     if (options_.client.tls.trust_all)
       context_.log().warn("http", "trustAllCertificates is set: " + options_.uri +

@@ -304,11 +304,11 @@ std::optional<milliseconds> parse_retry_after(std::string_view text, WallTime no
 WireBody to_wire_body(Value body) {
   switch (body.kind()) {
     case Value::Kind::null: return {Value(), ""};
-    case Value::Kind::text: return {std::move(body), "text/plain; charset=utf-8"};
+    case Value::Kind::text: return {std::move(body), kTextType};
     case Value::Kind::bytes: return {std::move(body), "application/octet-stream"};
     case Value::Kind::list:
     case Value::Kind::object: return {Value(to_json(body)), "application/json"};
-    default: return {Value(body.to_text()), "text/plain; charset=utf-8"};
+    default: return {Value(body.to_text()), kTextType};
   }
 }
 

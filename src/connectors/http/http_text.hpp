@@ -63,6 +63,8 @@ std::optional<WallTime> parse_http_date(std::string_view text);
 // Retry-After: seconds or a date; nullopt when it is neither. At most a day.
 std::optional<milliseconds> parse_retry_after(std::string_view text, WallTime now);
 
+inline constexpr std::string_view kTextType = "text/plain; charset=utf-8";
+
 // The text form of a body on the wire and the media type that goes with it when nobody set one.
 // Text and bytes come back as they are, lists and objects as JSON, null as null.
 struct WireBody {

@@ -16,6 +16,7 @@ using ErrorCode = boost::beast::error_code;
 using Text = boost::beast::string_view;
 
 constexpr size_t kHeadersMax = 100;
+constexpr size_t kHeadersUsual = 8;
 constexpr size_t kReserveBytesMax = 64 * 1024;  // a claimed Content-Length is not yet a body
 
 std::string_view view(Text text) { return {text.data(), text.size()}; }
@@ -99,6 +100,7 @@ struct Inbox {
     if (ec || is_transport_field(name)) return;
     if (name == beast::field::unknown && is_engine_header(spelled)) return;
     const Value* old = headers.find(spelled);
+    if (headers.empty()) headers.reserve(kHeadersUsual);
     if (!old) {
       headers.append(std::string(spelled), header_value(std::string(value)));
     } else if (name == beast::field::set_cookie) {

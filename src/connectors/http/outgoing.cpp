@@ -7,7 +7,9 @@ namespace drom::http {
 namespace {
 
 constexpr size_t kKeyMax = 256;
-constexpr size_t kShareBytes = 4096;
+
+// Without a copy; good as long as `body` is unchanged.
+Value view_of(const Value& body) { return Value(Bytes(nullptr, body.raw())); }
 
 bool is_credential(std::string_view name) {
   return iequals(name, "Authorization") || iequals(name, "Cookie");
@@ -80,12 +82,13 @@ Result<Outgoing> begin_request(const ProducerOptions& options, const Exchange& e
     if (!made) return std::move(made.error());
     return out;
   }
+  if (body.is_text()) {
+    out.body = view_of(body);
+    out.content_type = kTextType;
+    return out;
+  }
   WireBody wire = to_wire_body(body);
-  // Large texts are shared by the attempts, not copied.
-  if (wire.body.is_text() && wire.body.raw().size() > kShareBytes)
-    out.body = Value(Bytes(std::move(wire.body.text())));
-  else
-    out.body = std::move(wire.body);
+  out.body = std::move(wire.body);
   out.content_type = wire.content_type;
   return out;
 }
@@ -93,7 +96,7 @@ Result<Outgoing> begin_request(const ProducerOptions& options, const Exchange& e
 WireRequest write_request(const ProducerOptions& options, const Outgoing& out,
                           const Headers& headers, std::string_view authorization, Scope& scope) {
   WireRequest wire;
-  wire.body = out.body;
+  wire.body = view_of(out.body);
   if (out.takes_body) wire.source = out.source;
   wire.sink = out.sink;
   if (options.stream_answers)
@@ -169,6 +172,7 @@ Redirected redirect(const Response& response, Outgoing& out) {
   if (url->target != now) {
     auto elsewhere = std::make_unique<ClientOptions>(*out.client);
     elsewhere->target = url->target;
+    elsewhere->key.clear();
     elsewhere->tls.certificate_file.clear();
     elsewhere->tls.key_file.clear();
     elsewhere->tls.key_password.clear();

@@ -17,7 +17,7 @@ struct Outgoing {
   std::unique_ptr<ClientOptions> elsewhere;  // after a redirect
   std::string path;
   std::string method;
-  Value body;                    // null, text or bytes
+  Value body;                    // null, text or bytes; may be a view of the message's
   BodyStream* source = nullptr;  // in place of `body`; not owned
   BodySink* sink = nullptr;      // for the answer; not owned
   bool takes_body = false;
@@ -27,10 +27,12 @@ struct Outgoing {
   bool credentials = true;      // not to a host that a redirect has named
 };
 
-// Errors: data, from the expressions of the options.
+// `exchange` keeps its message while the request is under way. Errors: data, from the expressions
+// of the options.
 Result<Outgoing> begin_request(const ProducerOptions& options, const Exchange& exchange,
                                Scope& scope);
-// `authorization` is the value of the header; empty: none. Headers that cannot be sent are logged.
+// `out` outlives the request. `authorization` is the value of the header; empty: none. Headers that
+// cannot be sent are logged.
 WireRequest write_request(const ProducerOptions& options, const Outgoing& out,
                           const Headers& headers, std::string_view authorization, Scope& scope);
 
