@@ -21,6 +21,9 @@ class SnapshotFilter {
  public:
   explicit SnapshotFilter(const std::string& snapshot);
   bool contains(uint32_t xid) const;
+  // All transactions below have ended, none from there on had begun.
+  uint64_t xmin() const { return xmin_; }
+  uint64_t xmax() const { return xmax_; }
 
  private:
   uint64_t xmin_ = 0;

@@ -59,12 +59,11 @@ class CdcSource final : public LogSource {
     if (!pulls()) trip.read = 0;
     const bool reads = trip.read > 0;
     const bool checkpoint = trip.serial != 0;
-    const bool ready = slot_ready_;
+    if (reads && !tables_.in_batch()) fresh_batch_ = slot_ready_;
     reading_ = reads;
     logs::TripAnswer answer = co_await tables_.trip(std::move(trip), failure);
     reading_ = false;
-    // A read that began when the slot was there has seen all that the slot does not tell.
-    if (answer.ok && reads && ready && !tables_.in_batch()) caught_up_ = true;
+    if (answer.ok && reads && fresh_batch_ && !tables_.in_batch()) batch_read();
     if (answer.ok && checkpoint && stream_) confirm();
     co_return answer;
   }
@@ -91,8 +90,8 @@ class CdcSource final : public LogSource {
 
   async<logs::Rows> next(int64_t token, size_t max) override {
     logs::Rows out;
-    if (token == 0 ||
-        token != tables_.generation()) {  // not ours, or the machine does not know yet
+    // Not ours, or the machine or the tables do not know yet.
+    if (token == 0 || token != tables_.generation() || !tables_.loaded()) {
       if (token == 0) begin(0);
       co_await alarm_->wait(token == 0 ? kRead : kCatchUp);
       co_return out;
@@ -131,7 +130,8 @@ class CdcSource final : public LogSource {
     stream_.reset();
     rows_.reset();
     phase_ = Phase::connecting;
-    caught_up_ = slot_ready_ = false;
+    caught_up_ = slot_ready_ = fresh_batch_ = false;
+    begun_before_.reset();
     connecting_since_ = connect_at_ = clock_.steady();
     failures_ = 0;
     place_ = tables_.mark().place;
@@ -143,7 +143,8 @@ class CdcSource final : public LogSource {
     stream_.reset();
     rows_.reset();
     const bool slot_ready_before = std::exchange(slot_ready_, false);
-    caught_up_ = false;
+    caught_up_ = fresh_batch_ = false;
+    begun_before_.reset();
     beat_snapshot_.reset();
     const SteadyTime now = clock_.steady();
     if (phase_ == Phase::streaming) {
@@ -160,6 +161,16 @@ class CdcSource final : public LogSource {
     }
     const int doublings = std::min(failures_++, 10);
     connect_at_ = now + std::min(kReconnectFirst * (1 << doublings), kReconnectMax);
+  }
+
+  // A batch whose snapshot was taken when the slot was there (not one that an earlier relay has
+  // begun) has all that the slot does not tell, but for one thing: a transaction may have committed
+  // before the slot's first event, and stay invisible until its log is flushed or replicated. So
+  // all that had begun by the first such snapshot must have ended in the last one.
+  void batch_read() {
+    const SnapshotFilter read(tables_.read_to());
+    if (!begun_before_) begun_before_ = read.xmax();
+    if (read.xmin() >= *begun_before_) caught_up_ = true;
   }
 
   // From now on trips read. Says so once.
@@ -394,8 +405,10 @@ class CdcSource final : public LogSource {
   uint64_t epoch_ = 0;  // counts switches to the stream
   StreamPlace place_;   // of the last row that was given away
   bool slot_ready_ = false;
-  bool caught_up_ = false;  // the table has nothing that the slot does not tell
-  bool reading_ = false;    // a trip reads
+  bool caught_up_ = false;    // the table has nothing that the slot does not tell
+  bool fresh_batch_ = false;  // the batch that is being read began when the slot was ready
+  std::optional<uint64_t> begun_before_;  // transactions below are waited for
+  bool reading_ = false;                  // a trip reads
   bool drop_ = false;
   SteadyTime connecting_since_{};
   SteadyTime connect_at_{};

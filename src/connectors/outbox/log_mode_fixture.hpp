@@ -34,6 +34,7 @@ class UnsureDatabase final : public sql::Database {
   bool frozen = false;
   std::function<std::unique_ptr<sql::ReplicationStream>(std::unique_ptr<sql::ReplicationStream>)>
       wrap_stream;
+  std::function<bool(const std::string& sql)> refuses;  // statements that fail
   int drop_marks = 0;  // so many checkpoints happen without an answer
 
   sql::Dialect dialect() const override { return inner_->dialect(); }
@@ -51,6 +52,10 @@ class UnsureDatabase final : public sql::Database {
     const bool mark = std::ranges::any_of(commands, [](const sql::Command& command) {
       return command.sql.find("INTO outbox_x_log_mark") != std::string::npos;
     });
+    const bool refused = refuses && std::ranges::any_of(commands, [&](const sql::Command& command) {
+                           return refuses(command.sql);
+                         });
+    if (refused) co_return Error(ErrorKind::transient, "not now");
     Result<std::vector<sql::Rows>> rows = co_await inner_->execute_all(std::move(commands));
     co_await thawed();
     if (mark && rows.ok() && drop_marks > 0) {

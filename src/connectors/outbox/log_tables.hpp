@@ -36,6 +36,7 @@ class LogTables final : public LogSource {
 
   // For the stream. Another generation means: go on from mark().
   int64_t generation() const { return generation_; }
+  bool loaded() const { return !fresh_; }  // mark() is that of the generation
   const Mark& mark() const { return mark_; }
   // Rows visible in this have been read by trips or come before the last synchronized place.
   const std::string& read_to() const { return s1_; }
