@@ -33,6 +33,9 @@ class Broker {
   virtual std::string sink() const = 0;
   virtual std::string source() const = 0;
 
+  // Waits for it, as a slow machine or a fresh start needs. False: it has not come.
+  bool comes();
+
   void kill() { signal(9); }
   void pause() { signal(19); }
   void resume() { signal(18); }

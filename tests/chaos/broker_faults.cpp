@@ -6,8 +6,6 @@
 namespace drom::chaos {
 namespace {
 
-constexpr milliseconds kBack{90'000};  // from its death until it answers again
-
 int64_t in(milliseconds time) { return now_ns() + std::chrono::nanoseconds(time).count(); }
 
 }  // namespace
@@ -56,12 +54,7 @@ bool BrokerFaults::heal() {
   if (resume_ns_ != 0) broker_.resume();
   resume_ns_ = heal_ns_ = 0;
   proxy_.heal();
-  const int64_t limit = in(kBack);
-  while (!broker_.answers()) {
-    if (now_ns() > limit) return false;
-    sleep_for(milliseconds(100));
-  }
-  return true;
+  return broker_.comes();
 }
 
 }  // namespace drom::chaos

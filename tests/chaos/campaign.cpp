@@ -135,6 +135,8 @@ void Campaign::prepare() {
     engine.defines.push_back("dbport=" + std::to_string(proxy_->port()));
   }
   if (options_.broker) {
+    if (!options_.broker->comes())
+      throw std::runtime_error(options_.broker->name() + " has not answered for two minutes");
     options_.broker->create();
     broker_ = std::make_unique<BrokerFaults>(*options_.broker, [this](auto what) { count(what); });
     engine.defines.push_back("broker=" + std::to_string(broker_->port()));
