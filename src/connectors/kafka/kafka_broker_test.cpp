@@ -1,4 +1,6 @@
 // kafka: against a real broker.
+#include <array>
+
 #include "support/kafka_fixture.hpp"
 
 namespace drom {
@@ -252,6 +254,34 @@ TEST_F(KafkaTest, AFullWindowPausesAndTheGroupStillHearsFromUs) {
   for (int i = 0; i < 200; ++i) EXPECT_EQ(seen[static_cast<size_t>(i)], std::to_string(i));
   EXPECT_FALSE(harness.captured.contains("the group has taken our partitions"));
   EXPECT_FALSE(harness.captured.contains("has lost"));
+}
+
+// More than librdkafka reads ahead: it stops fetching, and is woken when we have caught up.
+TEST_F(KafkaTest, ALongBacklogBehindASmallWindowComesOnceAndInOrder) {
+  const std::string topic = make_topic(2);
+  constexpr int kEach = 75'000;
+  for (const int32_t partition : {0, 1}) {
+    std::vector<testing::Written> many;
+    for (int i = 0; i < kEach; ++i) many.push_back({"", std::to_string(i), partition});
+    write(topic, many);
+  }
+  Consumer& from = consumer(topic, reader(name, {{"window", "1000"}, {"recordMetadata", "true"}}));
+  std::array<int, 2> next{};
+  while (next[0] + next[1] < 2 * kEach) {
+    Batch batch = poll(from, 1000);
+    ASSERT_FALSE(batch.empty()) << next[0] << " and " << next[1];
+    std::vector<Receipt> receipts;
+    for (Exchange& one : batch) {
+      const auto partition =
+          static_cast<size_t>(one.message.headers.find("kafka.partition")->to_int().value());
+      ASSERT_EQ(text(one), std::to_string(next[partition]++));
+      receipts.push_back(Receipt{std::move(one), Outcome::done});
+    }
+    EXPECT_TRUE(harness.run(from.settle(std::move(receipts))).ok());
+  }
+  close(from);
+  EXPECT_EQ(committed(name, topic, 0), kEach);
+  EXPECT_EQ(committed(name, topic, 1), kEach);
 }
 
 }  // namespace

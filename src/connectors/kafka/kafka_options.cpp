@@ -1,5 +1,7 @@
 #include "connectors/kafka/kafka_options.hpp"
 
+#include <librdkafka/rdkafka.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -88,11 +90,14 @@ void consumer_settings(const Reader& r, Settings& out) {
                                             : strategy == "cooperativeSticky" ? "cooperative-sticky"
                                                                               : "range"},
           // What librdkafka reads ahead, over all partitions together.
-          {"queued.min.messages", "10000"},
-          {"queued.max.messages.kbytes", "16384"},
+          {"queued.min.messages", "50000"},
+          {"queued.max.messages.kbytes", "32768"},
           {"fetch.message.max.bytes", "1048576"},
           {"fetch.error.backoff.ms", "200"},
       });
+  // Older ones sleep for a second when their queue is full: see
+  // Subscription::look_after_fetching().
+  if (rd_kafka_version() >= kQueueBackoffSince) out.emplace_back("fetch.queue.backoff.ms", "10");
   if (r.has("groupInstanceId")) out.emplace_back("group.instance.id", r.text("groupInstanceId"));
 }
 

@@ -12,6 +12,9 @@
 
 namespace drom::kafka {
 
+// The librdkafka that can be told how soon to look again at a full queue (2.2).
+inline constexpr int kQueueBackoffSince = 0x02020000;
+
 // librdkafka's names and values, in the order in which they are set.
 using Settings = std::vector<std::pair<std::string, std::string>>;
 

@@ -189,6 +189,27 @@ void Subscription::look_after_pauses() {
   set_paused(go_on, false);
 }
 
+// While we leave its queue unread, librdkafka fills it and then looks only once a second whether
+// there is room again. When we have emptied it by then, seeking to where we are wakes the thread
+// that fetches; what a fetch brings meanwhile comes again.
+void Subscription::look_after_fetching() {
+  if (starving_since_ == SteadyTime::max() || s_.clock.steady() < starving_since_ + kStarving)
+    return;
+  starving_since_ = SteadyTime::max();
+  held_back_ = false;
+  if (rd_kafka_version() >= kQueueBackoffSince || closing_ || revoking_) return;
+  std::vector<Partition> awake;
+  for (Partition p = 0; p < known_.size(); ++p)
+    if (window_.assigned(p) && !known_[p].paused) awake.push_back(p);
+  if (awake.empty()) return;
+  const PartitionList list = list_of(awake);
+  if (rd_kafka_position(client_->get(), list.get()) != RD_KAFKA_RESP_ERR_NO_ERROR) return;
+  for (int i = list->cnt - 1; i >= 0; --i)
+    if (list->elems[i].offset < 0) rd_kafka_topic_partition_list_del_by_idx(list.get(), i);
+  rd_kafka_error_t* const error = rd_kafka_seek_partitions(client_->get(), list.get(), 0);
+  if (error) rd_kafka_error_destroy(error);  // it looks by itself before long
+}
+
 void Subscription::set_paused(const std::vector<Partition>& partitions, bool paused) {
   if (partitions.empty()) return;
   const PartitionList list = list_of(partitions);

@@ -37,7 +37,8 @@ async<Result<void>> Subscription::open() {
                    s_.io);
   if (!made) co_return made.error();
   client_ = std::move(*made);
-  closing_ = leaving_ = seen_assignment_ = lost_ = all_paused_ = unread_ = false;
+  closing_ = leaving_ = seen_assignment_ = lost_ = all_paused_ = unread_ = held_back_ = false;
+  starving_since_ = SteadyTime::max();
   commit_at_ = full_since_ = SteadyTime::max();
   down_.reset();
   refused_.reset();
@@ -124,6 +125,7 @@ async<> Subscription::pump() {
     advance_revocation();
     commit_due();
     look_after_pauses();
+    look_after_fetching();
     const SteadyTime now = s_.clock.steady();
     if (window_.next_retry() <= now) news_();
     if (closing_ && !revoking_ && committing_.empty() && may_leave()) {
@@ -153,6 +155,7 @@ milliseconds Subscription::next_look() const {
   next = std::min({next, window_.next_retry(), committing_.empty() ? commit_at_ : next});
   if (full_since_ != SteadyTime::max() && !all_paused_)
     next = std::min(next, full_since_ + kFullGrace);
+  if (starving_since_ != SteadyTime::max()) next = std::min(next, starving_since_ + kStarving);
   if (closing_ || revoking_) next = std::min<SteadyTime>(next, now + milliseconds(50));
   const bool may_read = full_since_ == SteadyTime::max() || all_paused_;
   if (unread_ && may_read) return milliseconds(0);
@@ -166,15 +169,23 @@ void Subscription::drain() {
   while (true) {
     if (window_.held() >= options_.window && !all_paused_ && !closing_) {
       if (full_since_ == SteadyTime::max()) full_since_ = s_.clock.steady();
-      unread_ = true;
+      unread_ = held_back_ = true;
       break;
     }
     EventPtr event = client_->next();
-    if (!event) break;
+    if (!event) {
+      if (held_back_ && starving_since_ == SteadyTime::max()) {
+        starving_since_ = s_.clock.steady();
+        client_->interrupt();
+      }
+      break;
+    }
     records += rd_kafka_event_type(event.get()) == RD_KAFKA_EVENT_FETCH ? 1 : 0;
     on_event(std::move(event));
   }
-  if (records > 0) news_();
+  if (records == 0) return;
+  starving_since_ = SteadyTime::max();
+  news_();
 }
 
 void Subscription::on_event(EventPtr event) {

@@ -25,6 +25,9 @@ struct KeptRecord {
   const rd_kafka_message_t* record;
 };
 
+// After so long without a record, although there was no end of them before, nothing is fetched.
+inline constexpr milliseconds kStarving{20};
+
 class Subscription {
  public:
   using Partition = PartitionWindow::Partition;
@@ -88,6 +91,7 @@ class Subscription {
   void give_up(const rd_kafka_topic_partition_list_t* list);
   void commit_due();
   void look_after_pauses();
+  void look_after_fetching();
   void set_paused(const std::vector<Partition>& partitions, bool paused);
   Partition id_of(const char* topic, int32_t number);
   PartitionList list_of(const std::vector<Partition>& partitions) const;
@@ -116,7 +120,9 @@ class Subscription {
   SteadyTime full_since_ = SteadyTime::max();
   bool all_paused_ = false;
   bool look_at_pauses_ = false;
-  bool unread_ = false;  // the queue was left with events in it
+  bool unread_ = false;     // the queue was left with events in it
+  bool held_back_ = false;  // since the last look_after_fetching() had an effect
+  SteadyTime starving_since_ = SteadyTime::max();
   bool closing_ = false;
   bool seen_assignment_ = false;  // since open()
   SteadyTime close_at_{};
