@@ -45,6 +45,7 @@ class LogConsumer final : public Consumer {
     traits.in_flight_max = options_.in_flight_max;
     traits.poll_max = options_.in_flight_max;
     traits.keyed = options_.policy.ordering == Ordering::key;
+    traits.window = options_.window;
     return traits;
   }
 

@@ -211,7 +211,8 @@ std::vector<OptionSpec> relay_part() {
        .minimum = 0},
       {.name = "maxInFlight",
        .type = OptionType::integer,
-       .doc = "How many events may be on their way through the route at once, each of another key.",
+       .doc = "How many events may be on their way through the route at once, each of another key. "
+              "Without it a route that only sends to a broker at its end works on 512.",
        .fallback = "64",
        .minimum = 1,
        .maximum = 10000},
@@ -389,6 +390,7 @@ Result<OutboxOptions> read_options(const Config& config) {
   if (options.sent == SentPolicy::mark && options.retention.count() > 0)
     options.policy.purge_max = 2000;
   options.in_flight_max = static_cast<size_t>(config.integer("maxInFlight"));
+  if (config.given("maxInFlight")) options.window = options.in_flight_max;
   return options;
 }
 

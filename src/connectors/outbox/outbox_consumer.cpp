@@ -40,7 +40,10 @@ class OutboxConsumer final : public Consumer {
     traits.in_flight_max = options_.in_flight_max;
     traits.poll_max = options_.in_flight_max;
     traits.keyed = options_.policy.ordering == Ordering::key;
-    if (options_.policy.ordering == Ordering::total) traits.in_flight_max = traits.poll_max = 1;
+    if (options_.policy.ordering == Ordering::total)
+      traits.in_flight_max = traits.poll_max = 1;
+    else
+      traits.window = options_.window;
     return traits;
   }
 

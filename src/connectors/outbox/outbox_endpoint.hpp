@@ -42,6 +42,7 @@ struct OutboxOptions {
   SentPolicy sent = SentPolicy::mark;
   milliseconds retention{0};
   size_t in_flight_max = 64;
+  size_t window = 512;  // in its place, where a route only sends to a broker at its end
   CdcOptions cdc;
   bool tableless = false;           // cdc: events are written to the write-ahead log only
   int64_t rotate_bytes = 64 << 20;  // log mode: a table of this size is followed by the next one
