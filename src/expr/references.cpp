@@ -23,6 +23,41 @@ class Named final : public Node {
   std::string name_;
 };
 
+// A header by Camel's name of a connector's metadata: as it is written, else by our name.
+class Metadata final : public Node {
+ public:
+  Metadata(std::string name, std::string ours) : name_(std::move(name)), ours_(std::move(ours)) {}
+  Result<Operand> evaluate(Frame& frame) const override {
+    const Value* found = find_named(frame.exchange, NamedPlace::header, name_);
+    if (!found) found = find_named(frame.exchange, NamedPlace::header, ours_);
+    return Operand::borrow(found);
+  }
+  bool reads_body() const override { return false; }
+
+ private:
+  std::string name_;
+  std::string ours_;
+};
+
+// "CamelKafkaTopic" is kafka.topic; names of headers have no case. Empty: nobody's.
+std::string metadata_name(std::string_view name) {
+  struct Prefix {
+    std::string_view camel;
+    std::string_view ours;
+  };
+  constexpr Prefix kPrefixes[] = {{"CamelKafka", "kafka."},
+                                  {"CamelSpringRabbitmq", "rabbitmq."},
+                                  {"CamelRabbitmq", "rabbitmq."}};
+  for (const Prefix& prefix : kPrefixes) {
+    if (name.size() <= prefix.camel.size() ||
+        !iequals(name.substr(0, prefix.camel.size()), prefix.camel))
+      continue;
+    const std::string_view rest = name.substr(prefix.camel.size());
+    return std::string(prefix.ours).append(iequals(rest, "ExchangeName") ? "exchange" : rest);
+  }
+  return {};
+}
+
 class ComputedName final : public Node {
  public:
   ComputedName(NamedPlace place, NodePtr name) : place_(place), name_(std::move(name)) {}
@@ -145,6 +180,10 @@ const Value* find_named(const Exchange& exchange, NamedPlace place, std::string_
 NodePtr make_body() { return std::make_unique<Body>(); }
 
 NodePtr make_named(NamedPlace place, std::string name) {
+  if (place == NamedPlace::header) {
+    std::string ours = metadata_name(name);
+    if (!ours.empty()) return std::make_unique<Metadata>(std::move(name), std::move(ours));
+  }
   return std::make_unique<Named>(place, std::move(name));
 }
 

@@ -253,6 +253,18 @@ TEST_F(Simple, CallablesThatThrowFailTheirMessageOnly) {
   EXPECT_EQ(bad->evaluate(exchange, scope).error().what, "the expression failed: boom");
 }
 
+TEST_F(Simple, ReadsMetadataByCamelsNames) {
+  EXPECT_EQ(value("${header.CamelKafkaTopic}"), Value("orders"));
+  EXPECT_EQ(value("${headers[camelkafkatopic]}"), Value("orders"));
+  exchange.message.headers.set("rabbitmq.exchange", "shop");
+  exchange.message.headers.set("rabbitmq.routingKey", "new");
+  EXPECT_EQ(value("${header.CamelSpringRabbitmqExchangeName}-${header.CamelRabbitmqRoutingKey}"),
+            Value("shop-new"));
+  EXPECT_EQ(value("${header.CamelKafkaOffset}"), Value());
+  exchange.message.headers.set("CamelKafkaTopic", "set by the route");
+  EXPECT_EQ(value("${header.CamelKafkaTopic}"), Value("set by the route"));
+}
+
 bool reads_body(std::string_view language, std::string_view text,
                 ExpressionUse use = ExpressionUse::value) {
   ExpressionError error;

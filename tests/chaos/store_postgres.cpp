@@ -18,13 +18,18 @@ using Answer = std::unique_ptr<PGresult, Clear>;
 // What became of each event, whatever the mode.
 constexpr const char* kView =
     "CREATE VIEW events AS SELECT event_id, key, status FROM outbox_chaos;";
+// An event that comes to a relay a second time, as after a kill, may be held a second time.
+constexpr const char* kHeldView = R"(
+CREATE VIEW held AS SELECT event_id, CASE WHEN bool_or(status = 'due') THEN 'due' ELSE max(status) END
+  AS status FROM outbox_chaos GROUP BY event_id;
+)";
 // In log mode: behind the checkpoint, or on hold. The log is not rotated so soon.
 constexpr const char* kLogView = R"(
 CREATE VIEW events AS SELECT l.event_id, l.key, coalesce(h.status,
     CASE WHEN pg_visible_in_snapshot(l.xid, m.s1::pg_snapshot)
       OR (m.s2 IS NOT NULL AND l.id <= m.last_id
         AND pg_visible_in_snapshot(l.xid, m.s2::pg_snapshot)) THEN 'sent' ELSE 'due' END) AS status
-  FROM outbox_chaos_log AS l LEFT JOIN outbox_chaos AS h ON h.event_id = l.event_id,
+  FROM outbox_chaos_log AS l LEFT JOIN held AS h ON h.event_id = l.event_id,
     LATERAL (SELECT coalesce(max(s1), '3:3:') AS s1, max(s2) AS s2, max(last_id) AS last_id FROM
       (SELECT * FROM outbox_chaos_log_mark ORDER BY serial DESC LIMIT 1) AS x) AS m;
 )";
@@ -33,7 +38,7 @@ CREATE VIEW events AS SELECT l.event_id, l.key, coalesce(h.status,
 constexpr const char* kTablelessView = R"(
 CREATE VIEW events AS SELECT l.event AS event_id, l.key, coalesce(h.status,
     CASE WHEN e.event IS NULL THEN 'due' ELSE 'sent' END) AS status
-  FROM ledger AS l LEFT JOIN outbox_chaos AS h ON h.event_id = l.event
+  FROM ledger AS l LEFT JOIN held AS h ON h.event_id = l.event
     LEFT JOIN effects AS e ON e.event = l.event;
 )";
 
@@ -67,6 +72,7 @@ class PostgresStore final : public Store {
         outbox::outbox_ddl(sql::Dialect::postgres, "outbox_sends") +
         (mode_ == "claim" ? std::string() : outbox::log_ddl("outbox_chaos")) +
         (mode_ == "tableless" ? outbox::cdc_ddl("outbox_chaos", "drom_outbox_chaos") : "") +
+        (mode_ == "claim" ? "" : kHeldView) +
         (mode_ == "claim"       ? kView
          : mode_ == "tableless" ? kTablelessView
                                 : kLogView);

@@ -9,10 +9,11 @@ using testing::Options;
 
 class KafkaBadInput : public KafkaTest {
  protected:
-  Options sasl(const std::string& user, const std::string& password, Options more = {}) {
+  Options sasl(const std::string& user, const std::string& password, Options more = {},
+               const std::string& mechanism = "PLAIN") {
     more.emplace_back("brokers", std::getenv("DROM_TEST_KAFKA_SASL"));
     more.emplace_back("securityProtocol", "SASL_PLAINTEXT");
-    more.emplace_back("saslMechanism", "PLAIN");
+    more.emplace_back("saslMechanism", mechanism);
     more.emplace_back("saslUsername", user);
     more.emplace_back("saslPassword", password);
     return more;
@@ -53,6 +54,46 @@ TEST_F(KafkaBadInput, RightCredentialsWork) {
   Consumer& from = consumer(
       topic, sasl("app", "app-secret", {{"groupId", name}, {"autoOffsetReset", "earliest"}}));
   settle(from, std::move(*next(from)));
+}
+
+TEST_F(KafkaBadInput, ScramLetsTheRightPasswordIn) {
+  const std::string topic = make_topic();
+  EXPECT_FALSE(send(producer(topic, sasl("app", "app-secret", {}, "SCRAM-SHA-256")), with_body("x"))
+                   .failed());
+  const Exchange sent =
+      send(producer(topic, sasl("app", "wrong", {}, "SCRAM-SHA-256")), with_body("x"));
+  ASSERT_TRUE(sent.failed());
+  EXPECT_EQ(sent.error->kind, ErrorKind::rejected) << sent.error->message();
+  EXPECT_TRUE(says(*sent.error, "saslPassword")) << sent.error->message();
+  EXPECT_FALSE(says(*sent.error, "wrong")) << sent.error->message();
+}
+
+TEST_F(KafkaBadInput, ABrokerMayAskForOurCertificate) {
+  const std::string topic = make_topic();
+  const std::string place = std::getenv("DROM_TEST_KAFKA_MUTUAL");
+  const std::string client = std::getenv("DROM_TEST_KAFKA_CLIENT");
+  const auto ours = [&](const std::string& password) {
+    return tls(place, "DROM_TEST_KAFKA_CA",
+               {{"sslCertificateLocation", client + ".crt"},
+                {"sslKeyLocation", client + ".key"},
+                {"sslKeyPassword", password}});
+  };
+  EXPECT_FALSE(send(producer(topic, ours("key-secret")), with_body("x")).failed());
+  const Exchange sent = send(producer(topic, tls(place, "DROM_TEST_KAFKA_CA")), with_body("x"));
+  ASSERT_TRUE(sent.failed());
+  EXPECT_EQ(sent.error->kind, ErrorKind::rejected) << sent.error->message();
+  EXPECT_TRUE(says(*sent.error, "sslCertificateLocation")) << sent.error->message();
+  // Nothing to wait for: the key cannot be read.
+  const auto endpoint = testing::make_endpoint(harness, "kafka", [&] {
+    Options all = ours("no-such-secret");
+    all.emplace_back("topic", topic);
+    return all;
+  }());
+  Result<std::unique_ptr<Producer>> made = endpoint->make_producer();
+  Result<void> opened = made ? harness.run((*made)->open()) : Result<void>(made.error());
+  ASSERT_FALSE(opened.ok());
+  EXPECT_FALSE(says(opened.error(), "no-such-secret")) << opened.error().message();
+  EXPECT_TRUE(says(opened.error(), "sslKeyPassword")) << opened.error().message();
 }
 
 TEST_F(KafkaBadInput, ARefusedRightIsPermanent) {

@@ -25,6 +25,15 @@ Result<void> set(rd_kafka_conf_t* conf, const std::string& uri, const std::strin
                "look at the options of the endpoint and at additionalProperties");
 }
 
+// With TLS 1.3 the broker judges our certificate when the handshake is over for us: what comes
+// looks like a lost connection.
+bool wants_our_certificate(std::string_view text) {
+  for (const char* const alert : {"alert bad certificate", "alert certificate required",
+                                  "alert certificate unknown", "alert unknown ca"})
+    if (text.find(alert) != std::string_view::npos) return true;
+  return false;
+}
+
 }  // namespace
 
 Result<ClientSettings> ClientSettings::make(const std::string& uri, const Settings& settings) {
@@ -55,7 +64,11 @@ Result<std::unique_ptr<Client>> Client::make(rd_kafka_type_t type, const std::st
   out->handle_ = rd_kafka_new(type, conf, text, sizeof text);
   if (!out->handle_) {
     rd_kafka_conf_destroy(conf);
-    return Error(ErrorKind::config, uri + ": " + text, "look at the options of the endpoint");
+    const bool tls = std::string_view(text).find("ssl.") != std::string_view::npos;
+    return Error(ErrorKind::config, uri + ": " + text,
+                 tls ? "look at sslCaLocation, sslCertificateLocation, sslKeyLocation and "
+                       "sslKeyPassword"
+                     : "look at the options of the endpoint");
   }
   if (type == RD_KAFKA_CONSUMER) rd_kafka_poll_set_consumer(out->handle_);
   out->queue_ = type == RD_KAFKA_CONSUMER ? rd_kafka_queue_get_consumer(out->handle_)
@@ -104,6 +117,7 @@ Error Client::trouble(rd_kafka_event_t* event) const {
 }
 
 Error Client::trouble(rd_kafka_resp_err_t code, std::string_view text) const {
+  if (is_connection_loss(code) && wants_our_certificate(text)) code = RD_KAFKA_RESP_ERR__SSL;
   Error out = kafka_error(uri_, code, text);
   const std::lock_guard lock(mutex_);
   if (!refused_.empty() && (code == RD_KAFKA_RESP_ERR__SSL || is_connection_loss(code))) {

@@ -14,7 +14,8 @@ struct Row {
 constexpr const char* kSecurity =
     "look at securityProtocol, saslMechanism, saslUsername and saslPassword";
 constexpr const char* kCertificate =
-    "look at sslCaLocation, at the host name in brokers, and at the dates of the certificates";
+    "look at sslCaLocation, at the host name in brokers, at the dates of the certificates, and at "
+    "sslCertificateLocation if the broker asks for one";
 constexpr const char* kTopic =
     "create the topic, or correct its name; the brokers may be told to create topics by themselves";
 constexpr const char* kLarge =
