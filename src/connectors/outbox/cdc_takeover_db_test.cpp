@@ -28,6 +28,10 @@ class NotingStream final : public sql::ReplicationStream {
 
 class CdcTakeover : public CdcModeDb {
  protected:
+  // Of streams and databases that live until the end of the test.
+  bool started = false;
+  int failures = 3;
+
   std::string snapshot() {
     return run("SELECT pg_current_snapshot()::text").rows.at(0).at(0).to_text();
   }
@@ -113,8 +117,6 @@ TEST_P(CdcTakeover, AHalfReadBatchIsNoReasonToTrustTheSlot) {
   insert_many(21, 30, 1);
   // The rest of the batch is read when there is a stream already, and the next one fails for a
   // while.
-  bool started = false;
-  int failures = 3;
   unsure = std::make_unique<UnsureDatabase>(connect(), *clock);
   unsure->wrap_stream = [&](std::unique_ptr<sql::ReplicationStream> inner) {
     return std::make_unique<NotingStream>(std::move(inner), started);
