@@ -216,6 +216,7 @@ TEST_F(PostgresTest, IsTransientWhenTheServerBreaksADeadlock) {
   auto a = harness.run(database->begin());
   auto b = harness.run(database->begin());
   ASSERT_TRUE(harness.run((*a)->execute("UPDATE t SET n = 1 WHERE id = 1", {})));
+  ASSERT_TRUE(harness.run((*a)->execute("SET LOCAL deadlock_timeout = '1h'", {})));
   ASSERT_TRUE(harness.run((*b)->execute("SET LOCAL deadlock_timeout = '10ms'", {})));
   ASSERT_TRUE(harness.run((*b)->execute("UPDATE t SET n = 2 WHERE id = 2", {})));
   bool a_done = false;
@@ -226,7 +227,11 @@ TEST_F(PostgresTest, IsTransientWhenTheServerBreaksADeadlock) {
       done = rows.ok();
     }
   };
+  // The other looks only once whether there is a circle: it must find one.
+  const Value pid = (*harness.run((*a)->execute("SELECT pg_backend_pid()", {}))).rows.at(0).at(0);
   harness.spawn(Work::update(**a, a_done));
+  const std::string waits = "SELECT count(*) FROM pg_locks WHERE NOT granted AND pid = ";
+  while (one(waits + pid.to_text()) != Value(1)) continue;
   const Result<Rows> deadlock = harness.run((*b)->execute("UPDATE t SET n = 2 WHERE id = 1", {}));
   ASSERT_FALSE(deadlock);
   EXPECT_EQ(deadlock.error().kind, ErrorKind::transient);
