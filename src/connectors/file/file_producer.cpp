@@ -1,12 +1,11 @@
 #include "connectors/file/file_endpoint.hpp"
 #include "connectors/file/writer.hpp"
 #include "drom/rt/body_stream.hpp"
+#include "rt/files/temporary.hpp"
 
 namespace drom::file {
 namespace {
 
-// Half-written files younger than this may belong to a process that is just starting to write.
-constexpr milliseconds kLeftoverAge{60'000};
 constexpr size_t kBlockBytes = 256 * 1024;  // of a stream, per visit to the lane
 
 Result<Content> content_of(const Value& body, bool allow_null) {
@@ -190,7 +189,7 @@ class FileProducer final : public Producer {
       job.content = std::move(*content);
     }
     if (options_->temp_prefix.empty()) {
-      job.temporary_base = ".drom-" + scope.rng.uuid() + ".tmp";
+      job.temporary_base = temporary_name(scope.rng.uuid());
     } else {
       job.temporary_base = options_->temp_prefix + std::string(base_of(job.name));
     }
@@ -215,10 +214,8 @@ class FileProducer final : public Producer {
   async<> clean(Clock& clock) {
     if (!directory_) co_return;
     cleaned_ = true;
-    const WallTime before = clock.wall() - kLeftoverAge;
-    const int64_t before_ms = std::chrono::floor<milliseconds>(before.time_since_epoch()).count();
-    auto work = [directory = directory_, before_ms] {
-      return drop_leftovers(*directory, before_ms);
+    auto work = [directory = directory_, now = clock.wall()] {
+      return drop_leftovers(*directory, now);
     };
     // A directory that cannot be listed can still be written to.
     (void)co_await lane_.call(std::move(work));

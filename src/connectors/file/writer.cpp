@@ -6,6 +6,8 @@
 
 #include <cerrno>
 
+#include "rt/files/temporary.hpp"
+
 namespace drom::file {
 namespace {
 
@@ -16,24 +18,6 @@ Result<void> set_mode(int fd, const ProducerOptions& options, const std::string&
 
 Result<void> sync(int fd, const ProducerOptions& options, const std::string& shown) {
   return options.sync ? sync_file(fd, shown) : Result<void>();
-}
-
-// The file to write into. One that exists already (tempPrefix) is either being written by somebody
-// else, who then holds its lock, or was left by a killed process.
-Result<Fd> open_temporary(const Place& target, const std::string& base) {
-  for (int attempt = 1; attempt <= 2; ++attempt) {
-    Fd fd(::openat(target.folder.get(), base.c_str(),
-                   O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
-    if (fd) {
-      (void)::flock(fd.get(), LOCK_EX | LOCK_NB);  // tells others that somebody is at work
-      return fd;
-    }
-    if (errno != EEXIST) return io_error(errno, "write", target.shown);
-    const Fd old(::openat(target.folder.get(), base.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC));
-    if (!old || ::flock(old.get(), LOCK_EX | LOCK_NB) != 0) break;
-    ::unlinkat(target.folder.get(), base.c_str(), 0);
-  }
-  return io_error(EBUSY, "write", target.shown);
 }
 
 // At the end of what is there; a write that breaks off is taken back.
@@ -102,12 +86,14 @@ Result<std::unique_ptr<NewFile>> NewFile::begin(WriteJob job) {
     if (*old && options.exist == FileExist::ignore) return out;
     if (*old) return exists(out->target_);
   }
-  Result<Fd> opened = open_temporary(out->target_, out->job_.temporary_base);
+  Place temporary;
+  temporary.folder = Fd(::fcntl(out->target_.folder.get(), F_DUPFD_CLOEXEC, 0));
+  temporary.base = out->job_.temporary_base;
+  temporary.shown = out->target_.shown;
+  Result<Fd> opened = create_temporary(temporary);
   if (!opened) return opened.error();
   out->fd_ = std::move(*opened);
-  out->temporary_.folder = Fd(::fcntl(out->target_.folder.get(), F_DUPFD_CLOEXEC, 0));
-  out->temporary_.base = out->job_.temporary_base;
-  out->temporary_.shown = out->target_.shown;
+  out->temporary_ = std::move(temporary);
   return out;
 }
 
@@ -171,23 +157,6 @@ Result<std::string> write_file(const WriteJob& job) {
     if (!written) return written.error();
   }
   return (*file)->finish();
-}
-
-Result<size_t> drop_leftovers(const Directory& directory, int64_t before_ms) {
-  Result<Listing> listing = list_folder(directory, "");
-  if (!listing) return listing.error();
-  size_t dropped = 0;
-  for (const FileInfo& file : listing->files) {
-    const bool ours = file.name.starts_with(".drom-") && file.name.ends_with(".tmp");
-    if (!ours || file.modified_ms >= before_ms) continue;
-    Result<Place> place = directory.existing(file.name);
-    if (!place) continue;
-    const Fd fd(
-        ::openat(place->folder.get(), place->base.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC));
-    if (!fd || ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) continue;
-    if (remove_file(*place)) ++dropped;
-  }
-  return dropped;
 }
 
 }  // namespace drom::file

@@ -50,8 +50,4 @@ class NewFile {
 // The absolute path of the file; also when an existing file was kept (fileExist=Ignore).
 Result<std::string> write_file(const WriteJob& job);
 
-// Deletes what killed processes have left half-written in the directory itself, when nobody holds
-// it and it is older than `before_ms` (1970). How many.
-Result<size_t> drop_leftovers(const Directory& directory, int64_t before_ms);
-
 }  // namespace drom::file

@@ -8,6 +8,7 @@
 #include "connectors/http/message_reader.hpp"
 #include "drom/spi/build_context.hpp"
 #include "rt/files/file_name.hpp"
+#include "rt/files/temporary.hpp"
 
 namespace drom::http {
 namespace {
@@ -94,22 +95,22 @@ struct FileSink::Files {
   std::string shown;
 
   static Result<std::shared_ptr<Files>> open(const std::string& directory, const std::string& name,
-                                             const std::string& temporary) {
+                                             const std::string& unique) {
     Result<std::string> safe = file::safe_name(name);
     if (!safe) return std::move(safe.error());
     Result<file::DirectoryPtr> opened = file::Directory::open(directory, file::FolderRules{});
     if (!opened) return std::move(opened.error());
     Result<file::Place> target = (*opened)->place(*safe, file::FolderRules{});
     if (!target) return std::move(target.error());
-    Result<file::Place> aside = (*opened)->place(temporary, file::FolderRules{});
+    Result<file::Place> aside = (*opened)->place(file::temporary_name(unique), file::FolderRules{});
     if (!aside) return std::move(aside.error());
     auto out = std::make_shared<Files>();
     out->shown = target->shown;
     out->target = std::move(*target);
     out->temporary = std::move(*aside);
-    out->fd = file::Fd(::openat(out->temporary.folder.get(), out->temporary.base.c_str(),
-                                O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666));
-    if (!out->fd) return file::io_error(errno, "write", out->temporary.shown);
+    Result<file::Fd> fd = file::create_temporary(out->temporary);
+    if (!fd) return std::move(fd.error());
+    out->fd = std::move(*fd);
     return out;
   }
   Result<void> write(std::string_view bytes, bool first) {
@@ -127,14 +128,25 @@ struct FileSink::Files {
 
 async<Result<std::unique_ptr<FileSink>>> FileSink::open(std::shared_ptr<Lane> lane,
                                                         std::string directory, std::string name,
-                                                        std::string temporary,
-                                                        FileSinkRules rules) {
-  auto job = [directory, name, temporary] { return Files::open(directory, name, temporary); };
+                                                        std::string unique, FileSinkRules rules) {
+  auto job = [directory, name, unique] { return Files::open(directory, name, unique); };
   Result<std::shared_ptr<Files>> files = co_await lane->call(std::move(job));
   if (!files) co_return std::move(files.error());
   std::unique_ptr<FileSink> made(
       new FileSink(std::move(lane), std::move(*files), std::move(rules)));
   co_return std::move(made);
+}
+
+async<> drop_half_files(std::shared_ptr<Lane> lane, std::string directory, WallTime now) {
+  auto job = [directory, now]() -> Result<size_t> {
+    file::FolderRules rules;
+    rules.create = false;
+    Result<file::DirectoryPtr> opened = file::Directory::open(directory, rules);
+    if (!opened) return std::move(opened.error());
+    return file::drop_leftovers(**opened, now);
+  };
+  // A directory that cannot be listed can still be written to.
+  (void)co_await lane->call(std::move(job));
 }
 
 FileSink::~FileSink() {

@@ -10,6 +10,7 @@
 #include "connectors/http/body_sink.hpp"
 #include "connectors/http/content_coding.hpp"
 #include "drom/rt/body_stream.hpp"
+#include "drom/rt/clock.hpp"
 #include "rt/files/directory.hpp"
 #include "rt/lane.hpp"
 
@@ -52,12 +53,13 @@ struct FileSinkRules {
   DecodeLimits limits;
 };
 
-// Writes to a temporary name; the file appears complete, by keep(), or not at all.
+// Writes to a temporary name, made from `unique`; the file appears complete, by keep(), or not at
+// all.
 class FileSink final : public BodySink {
  public:
   static async<Result<std::unique_ptr<FileSink>>> open(std::shared_ptr<Lane> lane,
                                                        std::string directory, std::string name,
-                                                       std::string temporary, FileSinkRules rules);
+                                                       std::string unique, FileSinkRules rules);
   ~FileSink() override;
   bool begin(const Response& head) override;
   async<Result<void>> take(std::string bytes) override;
@@ -82,5 +84,8 @@ class FileSink final : public BodySink {
   bool kept_ = false;
   bool fresh_ = true;  // the next bytes are the first ones
 };
+
+// What the sinks of killed processes have left in the directory.
+async<> drop_half_files(std::shared_ptr<Lane> lane, std::string directory, WallTime now);
 
 }  // namespace drom::http

@@ -107,6 +107,25 @@ TEST_F(HttpFiles, SendsNothingFromOutsideTheDirectory) {
   EXPECT_TRUE(server.connections.empty());
 }
 
+TEST_F(HttpFiles, SweepsUpWhatAKilledProcessHasLeftHalfDownloaded) {
+  ScriptedServer& server = serve({answer(200, "", "x")});
+  write(".drom-1.tmp", "half");
+  write(".drom-2.tmp", "young");
+  write("kept.tmp", "not ours");
+  const auto minutes_ago = [&](const char* name, int minutes) {
+    const auto wall = std::chrono::floor<std::chrono::seconds>(harness.now().time_since_epoch());
+    const timespec at{wall.count() - minutes * 60, 0};
+    const timespec times[2] = {at, at};
+    ASSERT_EQ(::utimensat(AT_FDCWD, (folder + "/" + name).c_str(), times, 0), 0);
+  };
+  minutes_ago(".drom-1.tmp", 5);
+  minutes_ago(".drom-2.tmp", 0);
+  minutes_ago("kept.tmp", 5);
+  const Exchange out = send_to(server, download(), named("a"));
+  ASSERT_TRUE(out.running()) << wrong(out);
+  EXPECT_EQ(names(), ".drom-2.tmp a kept.tmp ");
+}
+
 TEST_F(HttpFiles, DownloadsWhileTheAnswerArrives) {
   const std::string content = large();
   ScriptedServer& server = serve({answer(200, "x-a: 1\r\n", content)});

@@ -105,10 +105,11 @@ class HttpProducer final : public Producer {
       rules.wanted = [this](int status) { return options_.is_ok(status); };
       rules.decode = options_.decode;
       rules.limits = options_.decode_limits;
-      std::string temporary = ".drom-" + id + "-" + scope.rng.uuid() + ".tmp";
-      Result<std::unique_ptr<FileSink>> sink =
-          co_await FileSink::open(lane_, options_.download_directory, std::move(name),
-                                  std::move(temporary), std::move(rules));
+      if (!std::exchange(swept_, true))
+        co_await drop_half_files(lane_, options_.download_directory, scope.clock.wall());
+      std::string unique = id + "-" + scope.rng.uuid();
+      Result<std::unique_ptr<FileSink>> sink = co_await FileSink::open(
+          lane_, options_.download_directory, std::move(name), std::move(unique), std::move(rules));
       if (!sink) co_return std::move(sink.error());
       files.sink = std::move(*sink);
       out.sink = files.sink.get();
@@ -244,6 +245,7 @@ class HttpProducer final : public Producer {
   std::shared_ptr<Lane> lane_;           // null: no body is a file
   ProducerOptions options_;
   bool takes_streams_;
+  bool swept_ = false;  // the download directory, of what a killed process has left
 };
 
 class HttpEndpoint final : public Endpoint {

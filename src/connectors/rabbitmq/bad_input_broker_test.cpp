@@ -36,6 +36,11 @@ class RabbitBadInputTest : public RabbitTest {
             {"sslEnabled", "true"},
             {"sslCaLocation", std::getenv("DROM_TEST_RABBITMQ_CA")}};
   }
+  static bool ctl(const std::string& arguments) {
+    const char* program = std::getenv("DROM_TEST_RABBITMQ_CTL");
+    return program &&
+           std::system((std::string(program) + " " + arguments + " >/dev/null 2>&1").c_str()) == 0;
+  }
   std::unique_ptr<Endpoint> made_;
 };
 
@@ -229,6 +234,31 @@ TEST_F(RabbitBadInputTest, HeadersThatCannotBeSentFailAlone) {
   peer->remove(queue);
 }
 
+TEST_F(RabbitBadInputTest, HeadersOverTheFrameOfTheBrokerFailAloneAndBodiesAreCutToFit) {
+  const std::string queue = fresh("q");
+  peer->queue(queue);
+  ASSERT_TRUE(ctl("eval 'application:set_env(rabbit, frame_max, 8192).'"));
+  const auto to = producer("default", {{"routingKey", queue}});
+  EXPECT_TRUE(ctl("eval 'application:set_env(rabbit, frame_max, 131072).'"));
+  Headers large, small;
+  large.set("h", Value(std::string(9'000, 'x')));
+  small.set("h", Value(std::string(4'000, 'x')));
+  const Exchange bad = sent(*to, exchange_of(Value("x"), large));
+  ASSERT_TRUE(bad.failed());
+  EXPECT_EQ(bad.error->kind, ErrorKind::data);
+  EXPECT_NE(error_of(bad).find("do not fit into one frame"), std::string::npos) << error_of(bad);
+  const std::string body(50'000, 'b');
+  const Exchange good = sent(*to, exchange_of(Value(body), small));
+  EXPECT_FALSE(good.failed()) << error_of(good);
+  const auto from = consumer("default", {{"queues", queue}});
+  Batch batch = polled(*from, 1);
+  EXPECT_EQ(batch[0].message.body.to_text(), body);
+  settle(*from, std::move(batch));
+  close(*from);
+  close(*to);
+  peer->remove(queue);
+}
+
 TEST_F(RabbitBadInputTest, C52BinaryAndTypedHeadersStayWhatTheyAre) {
   const std::string in = fresh("in"), out = fresh("out");
   peer->queue(in);
@@ -290,15 +320,10 @@ TEST_F(RabbitBadInputTest, C55TheTimestampIsInSeconds) {
 }
 
 TEST_F(RabbitBadInputTest, ABlockedConnectionSendsNothingAndSaysWhy) {
-  const char* ctl = std::getenv("DROM_TEST_RABBITMQ_CTL");
-  ASSERT_TRUE(ctl);
   const std::string queue = fresh("q");
   peer->queue(queue);
   const auto to = producer("default", {{"routingKey", queue}, {"confirmTimeout", "1s"}});
-  const std::string quiet = " >/dev/null 2>&1";
-  ASSERT_EQ(
-      std::system((std::string(ctl) + " set_vm_memory_high_watermark 0.0000001" + quiet).c_str()),
-      0);
+  ASSERT_TRUE(ctl("set_vm_memory_high_watermark 0.0000001"));
   Exchange blocked;
   EXPECT_TRUE(until([&] {
     blocked = sent(*to, exchange_of(Value("x")));
@@ -306,8 +331,7 @@ TEST_F(RabbitBadInputTest, ABlockedConnectionSendsNothingAndSaysWhy) {
   })) << error_of(blocked);
   EXPECT_EQ(blocked.error->kind, ErrorKind::timeout);
   EXPECT_NE(error_of(blocked).find("low on memory"), std::string::npos) << error_of(blocked);
-  ASSERT_EQ(std::system((std::string(ctl) + " set_vm_memory_high_watermark 0.8" + quiet).c_str()),
-            0);
+  ASSERT_TRUE(ctl("set_vm_memory_high_watermark 0.8"));
   Exchange next;
   EXPECT_TRUE(until([&] {
     next = sent(*to, exchange_of(Value("y")));

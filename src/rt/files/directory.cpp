@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "rt/files/file_name.hpp"
+#include "rt/files/temporary.hpp"
 
 namespace drom::file {
 namespace {
@@ -76,15 +77,15 @@ Result<void> move_by_copy(const Place& from, const Place& to, Existing existing)
   if (::fstat(source.get(), &info) != 0) return io_error(errno, "read", from.shown);
   Place temporary;
   temporary.folder = Fd(::fcntl(to.folder.get(), F_DUPFD_CLOEXEC, 0));
-  temporary.base =
-      ".drom-" + std::to_string(info.st_ino) + "-" + std::to_string(::getpid()) + ".tmp";
+  temporary.base = temporary_name(std::to_string(info.st_ino) + "-" + std::to_string(::getpid()));
   temporary.shown = to.shown;
-  const Fd target(::openat(temporary.folder.get(), temporary.base.c_str(),
-                           O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
-                           info.st_mode & 0777));
-  if (!target) return io_error(errno, "write", to.shown);
-  Result<void> done = copy_content(source.get(), target.get(), to);
-  if (done) done = sync_file(target.get(), to.shown);
+  const Result<Fd> target = create_temporary(temporary);
+  if (!target) return target.error();
+  Result<void> done;
+  if (::fchmod(target->get(), info.st_mode & 0777) != 0)
+    done = io_error(errno, "set the mode of", to.shown);
+  if (done) done = copy_content(source.get(), target->get(), to);
+  if (done) done = sync_file(target->get(), to.shown);
   int code = 0;
   if (done) done = rename_in_place(temporary, to, existing, code);
   if (done) done = sync_file(to.folder.get(), to.shown);
