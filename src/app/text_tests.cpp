@@ -5,11 +5,11 @@
 #include <iterator>
 #include <mutex>
 
+#include "config/yaml_tree.hpp"
 #include "drom/app.hpp"
 #include "drom/base/json.hpp"
 #include "drom/connectors/mock.hpp"
 #include "dsl/yaml_reader.hpp"
-#include "dsl/yaml_tree.hpp"
 #include "observe/counters.hpp"
 
 namespace drom {

@@ -87,7 +87,8 @@ constexpr ErrorCode kCodes[] = {
     {"E0318", "unknown key",
      "`apiProperty` and `corsHeaders` know a few keys; a key of `security` must be defined."},
     {"E0319", "specification cannot be used",
-     "`openApi` names no readable OpenAPI 3 document in JSON, or one whose operations have no "
+     "`openApi` names no readable OpenAPI 3 document in JSON or YAML, or one whose operations have "
+     "no "
      "route that starts from `direct:` and the operationId."},
     // What the engine finds when it builds the routes.
     {"E0401", "unknown component",

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "drom/spi/registry.hpp"
-#include "dsl/yaml_tree.hpp"
+#include "config/yaml_tree.hpp"
 
 namespace drom {
 

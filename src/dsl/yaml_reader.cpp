@@ -1,8 +1,8 @@
 #include "dsl/yaml_reader.hpp"
 
+#include "config/yaml_tree.hpp"
 #include "dsl/yaml_names.hpp"
 #include "dsl/yaml_routes.hpp"
-#include "dsl/yaml_tree.hpp"
 
 namespace drom {
 namespace {

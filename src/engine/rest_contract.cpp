@@ -5,6 +5,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "config/yaml_tree.hpp"
 #include "drom/base/json.hpp"
 #include "drom/spi/route_specs.hpp"
 
@@ -83,9 +84,19 @@ class ContractReader {
     }
     std::stringstream text;
     text << in.rdbuf();
-    Result<Value> document = parse_json(text.str());
+    return parse(text.str(), file);
+  }
+
+  std::optional<Value> parse(const std::string& text, const std::string& file) {
+    const size_t first = text.find_first_not_of(" \t\r\n");
+    if (first == std::string::npos || text[first] != '{') {
+      diagnostics_.add_source(file, text);
+      const auto root = parse_yaml(text, std::make_shared<const std::string>(file), diagnostics_);
+      return root ? std::optional(to_value(*root)) : std::nullopt;
+    }
+    Result<Value> document = parse_json(text);
     if (document) return std::move(*document);
-    fail("is no JSON: " + document.error().what, "documents in YAML must be converted first");
+    fail("is no JSON: " + document.error().what, "");
     return std::nullopt;
   }
 
@@ -141,8 +152,9 @@ class ContractReader {
     const Value* const body = resolve(member(&operation, "requestBody"));
     set(out, "consumes", media_types(member(body, "content")));
     set(out, "produces", produced(member(&operation, "responses")));
-    add_params(out, member(&item, "parameters"));
-    add_params(out, member(&operation, "parameters"));
+    const Value* const own = member(&operation, "parameters");
+    add_params(out, member(&item, "parameters"), own);
+    add_params(out, own, nullptr);
     if (body) {
       StepSpec param = node("param");
       set(param, "name", "body");
@@ -156,13 +168,15 @@ class ContractReader {
     out_.rest->clauses.push_back(std::move(out));
   }
 
-  void add_params(StepSpec& out, const Value* params) {
+  // Those of `stronger` replace those of the same name and kind.
+  void add_params(StepSpec& out, const Value* params, const Value* stronger) {
     const List* const list = params ? params->as_list() : nullptr;
     if (!list) return;
     for (const Value& written : *list) {
       const Value* const param = resolve(&written);
       const std::string kind = text_of(param, "in");
-      if (kind != "query" && kind != "header") continue;
+      if (kind != "query" && kind != "header" && kind != "path") continue;
+      if (has_param(stronger, text_of(param, "name"), kind)) continue;
       StepSpec clause = node("param");
       set(clause, "name", text_of(param, "name"));
       set(clause, "type", kind);
@@ -172,6 +186,14 @@ class ContractReader {
       add_allowed(clause, member(schema, "enum"));
       out.clauses.push_back(std::move(clause));
     }
+  }
+
+  bool has_param(const Value* params, const std::string& name, const std::string& kind) const {
+    const List* const list = params ? params->as_list() : nullptr;
+    return list && std::ranges::any_of(*list, [&](const Value& written) {
+             const Value* const param = resolve(&written);
+             return text_of(param, "name") == name && text_of(param, "in") == kind;
+           });
   }
 
   void add_allowed(StepSpec& param, const Value* values) {

@@ -95,6 +95,14 @@ ROUTES = """
       specification: pets.json
       missingOperation: ignore
       apiContextPath: /contract/docs
+- rest:
+    path: shop
+    openApi:
+      specification: shop.yaml
+- from:
+    uri: direct:listShops
+    steps:
+      - setBody: { simple: '["${header.town}", ${header.size}]' }
 - from:
     uri: direct:listPets
     steps:
@@ -136,6 +144,25 @@ PETS = {
         }
     },
 }
+SHOP = """
+openapi: 3.1
+info:
+  title: Shops
+  version: "2"
+servers:
+  - url: /v2
+paths:
+  /shops/{town}:
+    parameters:
+      - { name: town, in: path, required: true, schema: { enum: [Jena, Gera] } }
+      - { name: size, in: query, required: true }
+    get:
+      operationId: listShops
+      parameters:
+        - { name: size, in: query, schema: { default: 3 } }
+      responses:
+        200: { description: all, content: { application/json: {} } }
+"""
 
 
 class Rest(unittest.TestCase):
@@ -147,6 +174,8 @@ class Rest(unittest.TestCase):
             out.write(ROUTES)
         with open(os.path.join(cls.folder.name, "pets.json"), "w") as out:
             json.dump(PETS, out)
+        with open(os.path.join(cls.folder.name, "shop.yaml"), "w") as out:
+            out.write(SHOP)
         command = [PROGRAM, "run", path, "-D", "drom.http.host=127.0.0.1", "-D", "drom.http.port={{port}}"]
         cls.service = Service(command, cls.folder.name)
 
@@ -212,7 +241,7 @@ class Rest(unittest.TestCase):
         self.assertEqual(document["info"]["contact"], {"email": "orders@example.com"})
         self.assertEqual(document["servers"], [{"url": "/api"}])
         paths = document["paths"]
-        self.assertEqual(sorted(paths), ["/contract/pets", "/orders", "/orders/{id}", "/plain", "/plain/broken", "/plain/{a}/x/{b}"])
+        self.assertEqual(sorted(paths), ["/contract/pets", "/orders", "/orders/{id}", "/plain", "/plain/broken", "/plain/{a}/x/{b}", "/shop/shops/{town}"])
         one = paths["/orders/{id}"]["get"]
         self.assertEqual((one["operationId"], one["summary"], one["tags"]), ("getOrder", "One order", ["orders"]))
         self.assertEqual(
@@ -289,6 +318,10 @@ class Rest(unittest.TestCase):
         self.assertEqual(self.ask("GET", "/contract/pets")[0], 400)
         self.assertEqual(self.ask("POST", "/contract/pets?kind=cat")[0], 405)
         self.assertEqual(json.loads(self.ask("GET", "/contract/docs")[2]), PETS)
+
+    def test_the_contract_may_be_yaml(self):
+        self.assertEqual(self.ask("GET", "/shop/shops/Jena")[2], b'["Jena", 3]')
+        self.assertEqual(self.ask("GET", "/shop/shops/Bonn")[0], 400)
 
     def test_failures_tell_no_secrets(self):
         secrets = ("K1SECRET", "T2SECRET", "C3SECRET")

@@ -1,9 +1,9 @@
-#include "dsl/yaml_text.hpp"
+#include "config/yaml_text.hpp"
 
 #include <algorithm>
 
 #include "config/utf8.hpp"
-#include "dsl/yaml_tree.hpp"
+#include "config/yaml_tree.hpp"
 
 namespace drom {
 namespace {

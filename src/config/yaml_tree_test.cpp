@@ -1,4 +1,4 @@
-#include "dsl/yaml_tree.hpp"
+#include "config/yaml_tree.hpp"
 
 #include <gtest/gtest.h>
 

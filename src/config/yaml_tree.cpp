@@ -1,4 +1,4 @@
-#include "dsl/yaml_tree.hpp"
+#include "config/yaml_tree.hpp"
 
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
@@ -11,8 +11,8 @@
 
 #include "config/scalar_text.hpp"
 #include "config/source_text.hpp"
+#include "config/yaml_text.hpp"
 #include "drom/base/json.hpp"
-#include "dsl/yaml_text.hpp"
 
 namespace drom {
 namespace {
