@@ -89,7 +89,8 @@ class ModelReader {
     model_.cors_headers =
         known_pairs(spec, node, "corsHeaders",
                     {"Access-Control-Allow-Origin", "Access-Control-Allow-Methods",
-                     "Access-Control-Allow-Headers", "Access-Control-Max-Age"});
+                     "Access-Control-Allow-Headers", "Access-Control-Max-Age",
+                     "Access-Control-Expose-Headers", "Access-Control-Allow-Credentials"});
   }
 
   void read_service(const StepSpec& rest) {

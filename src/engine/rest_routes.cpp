@@ -34,6 +34,9 @@ void set_cors(StepSpec& from, const Pairs& headers) {
     if (name == "Access-Control-Allow-Origin") set_parameter(from, "corsAllowOrigin", value);
     if (name == "Access-Control-Allow-Methods") set_parameter(from, "corsAllowMethods", value);
     if (name == "Access-Control-Allow-Headers") set_parameter(from, "corsAllowHeaders", value);
+    if (name == "Access-Control-Expose-Headers") set_parameter(from, "corsExposeHeaders", value);
+    if (name == "Access-Control-Allow-Credentials")
+      set_parameter(from, "corsAllowCredentials", value);
     // In seconds, as it stands in the header.
     if (name == "Access-Control-Max-Age") set_parameter(from, "corsMaxAge", value + "s");
   }

@@ -254,7 +254,8 @@ ConfigSpec rest_configuration_spec() {
             "api.title, api.version, api.description, api.termsOfService, api.contact.name, "
             "api.contact.email, api.contact.url, api.license.name or api.license.url."),
       pairs("corsHeaders", "A header of enableCORS with another value than its default.",
-            "Access-Control-Allow-Origin, -Methods, -Headers, or Access-Control-Max-Age."),
+            "Access-Control-Allow-Origin, -Methods, -Headers or -Credentials, "
+            "Access-Control-Expose-Headers, or Access-Control-Max-Age."),
   };
   out.example =
       "- restConfiguration:\n"

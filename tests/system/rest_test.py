@@ -17,6 +17,8 @@ ROUTES = """
     corsHeaders:
       - { key: Access-Control-Allow-Origin, value: https://shop.example.com }
       - { key: Access-Control-Max-Age, value: 60 }
+      - { key: Access-Control-Allow-Credentials, value: true }
+      - { key: Access-Control-Expose-Headers, value: ETag }
     clientRequestValidation: true
     bindingMode: json
     apiProperty:
@@ -228,6 +230,8 @@ class Rest(unittest.TestCase):
         self.assertEqual(status, 204)
         self.assertEqual(headers["Access-Control-Allow-Origin"], "https://shop.example.com")
         self.assertEqual(headers["Access-Control-Max-Age"], "60")
+        self.assertEqual(headers["Access-Control-Allow-Credentials"], "true")
+        self.assertEqual(headers["Access-Control-Expose-Headers"], "ETag")
         headers = self.ask("GET", "/orders/new", Origin="https://evil.example.com")[1]
         self.assertNotIn("Access-Control-Allow-Origin", headers)
 

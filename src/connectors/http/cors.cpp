@@ -1,5 +1,7 @@
 #include "connectors/http/cors.hpp"
 
+#include <algorithm>
+
 namespace drom::http {
 
 std::string preflight_lines(const CorsRules& rules) {
@@ -10,12 +12,15 @@ std::string preflight_lines(const CorsRules& rules) {
 }
 
 void append_cors(std::string& out, const CorsRules& rules, std::string_view origin) {
-  for (const std::string& allowed : rules.origins) {
-    if (allowed != "*" && allowed != origin) continue;
-    out += "Access-Control-Allow-Origin: " + allowed + "\r\n";
-    if (allowed != "*") out += "Vary: Origin\r\n";
+  const bool any = std::ranges::find(rules.origins, "*") != rules.origins.end();
+  if (!any) out += "Vary: Origin\r\n";
+  if (origin.empty() || (!any && std::ranges::find(rules.origins, origin) == rules.origins.end()))
     return;
-  }
+  out += "Access-Control-Allow-Origin: ";
+  out += any ? "*" : origin;
+  out += "\r\n";
+  if (rules.credentials) out += "Access-Control-Allow-Credentials: true\r\n";
+  if (!rules.exposed.empty()) out += "Access-Control-Expose-Headers: " + rules.exposed + "\r\n";
 }
 
 }  // namespace drom::http

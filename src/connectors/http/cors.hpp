@@ -15,12 +15,14 @@ struct CorsRules {
   std::vector<std::string> origins;  // "*" allows any
   std::string methods;
   std::string headers;
+  std::string exposed;  // headers of an answer that scripts may read; "": the harmless ones
   milliseconds max_age{0};
+  bool credentials = false;  // cookies and passwords may come along; never with "*"
 };
 
 // The answer to a preflight request, without the origin.
 std::string preflight_lines(const CorsRules& rules);
-// Allows `origin`, or says nothing.
+// Allows `origin` ("": none was said), or says nothing but that the answer depends on it.
 void append_cors(std::string& out, const CorsRules& rules, std::string_view origin);
 
 }  // namespace drom::http

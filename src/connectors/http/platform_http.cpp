@@ -266,6 +266,11 @@ ConfigSpec platform_http_spec() {
       option("corsAllowHeaders", OptionType::text, "The headers that a preflight answer allows.",
              "Origin, Accept, X-Requested-With, Content-Type, Access-Control-Request-Method, "
              "Access-Control-Request-Headers"),
+      option("corsExposeHeaders", OptionType::text,
+             "Further headers of an answer that scripts of other origins may read.", "", "ETag"),
+      option("corsAllowCredentials", OptionType::boolean,
+             "Whether cookies and passwords may come along; the origins must be named then.",
+             "false"),
       option("corsMaxAge", OptionType::duration, "How long a preflight answer may be kept.", "1h"),
   };
   spec.example =
@@ -298,7 +303,8 @@ Result<MethodSet> methods_of(const Config& config) {
 Result<std::unique_ptr<Endpoint>> make(const Config& config, BuildContext& context) {
   Result<MethodSet> methods = methods_of(config);
   if (!methods) return std::move(methods.error());
-  for (const char* name : {"consumes", "produces", "corsAllowMethods", "corsAllowHeaders"})
+  for (const char* name :
+       {"consumes", "produces", "corsAllowMethods", "corsAllowHeaders", "corsExposeHeaders"})
     if (has_header_injection(config.text(name)))
       return Error(ErrorKind::config, std::string(name) + " cannot hold a line break");
   Route route;
@@ -314,7 +320,13 @@ Result<std::unique_ptr<Endpoint>> make(const Config& config, BuildContext& conte
   route.cors.origins = config.list("corsAllowOrigin");
   route.cors.methods = config.text("corsAllowMethods");
   route.cors.headers = config.text("corsAllowHeaders");
+  route.cors.exposed = config.text("corsExposeHeaders");
   route.cors.max_age = config.duration("corsMaxAge");
+  route.cors.credentials = config.flag("corsAllowCredentials");
+  if (route.cors.credentials &&
+      std::ranges::find(route.cors.origins, "*") != route.cors.origins.end())
+    return Error(ErrorKind::config, "corsAllowCredentials cannot be with any origin",
+                 "name the origins that may call in corsAllowOrigin");
   ConsumerOptions options;
   options.concurrency = static_cast<size_t>(config.integer("concurrency"));
   options.queue_max = static_cast<size_t>(config.integer("queueSize"));

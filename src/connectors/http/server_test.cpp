@@ -95,8 +95,9 @@ TEST_F(HttpServerTest, AnswersHeadWithoutABody) {
 
 TEST_F(HttpServerTest, AnswersPreflightRequests) {
   start();
-  route->cors =
-      CorsRules{true, {"https://shop", "https://other"}, "GET, POST", "Content-Type", seconds(60)};
+  route->cors = CorsRules{
+      true, {"https://shop", "https://other"}, "GET, POST", "Content-Type", "ETag", seconds(60),
+      true};
   RawClient c = client();
   const RawReply preflight = c.ask(
       "OPTIONS /a HTTP/1.1\r\nHost: h\r\nOrigin: https://shop\r\nAccess-Control-Request-Method: "
@@ -109,9 +110,13 @@ TEST_F(HttpServerTest, AnswersPreflightRequests) {
   EXPECT_TRUE(preflight.has("Access-Control-Max-Age: 60"));
   EXPECT_TRUE(c.ask("GET /a HTTP/1.1\r\nHost: h\r\nOrigin: https://other\r\n\r\n")
                   .has("Access-Control-Allow-Origin: https://other"));
-  EXPECT_EQ(c.ask("GET /a HTTP/1.1\r\nHost: h\r\nOrigin: https://evil\r\n\r\n")
-                .head.find("Access-Control"),
-            std::string::npos);
+  EXPECT_TRUE(preflight.has("Access-Control-Allow-Credentials: true"));
+  EXPECT_TRUE(preflight.has("Access-Control-Expose-Headers: ETag"));
+  for (const char* origin : {"Origin: https://evil\r\n", "Origin: null\r\n", ""}) {
+    const RawReply other = c.ask("GET /a HTTP/1.1\r\nHost: h\r\n" + std::string(origin) + "\r\n");
+    EXPECT_EQ(other.head.find("Access-Control"), std::string::npos) << other.head;
+    EXPECT_TRUE(other.has("Vary: Origin")) << "a cache must not give it to another origin";
+  }
 }
 
 TEST_F(HttpServerTest, RefusesLargeBodiesBeforeAndWhileReading) {

@@ -300,7 +300,7 @@ class SessionOf final : public Session, public std::enable_shared_from_this<Sess
     out_.clear();
     append_status(out_, status);
     out_ += server_->date();
-    if (!origin_.empty()) append_cors(out_, route_->cors, origin_);
+    if (route_ && route_->cors.enabled) append_cors(out_, route_->cors, origin_);
     out_ += lines;
     append_framing(out_, frame);
     if (stream && !frame.head_only) {
