@@ -16,6 +16,10 @@ if(DROM_SANITIZE)
   add_compile_options(-fsanitize=${DROM_SANITIZE} -fno-omit-frame-pointer
     -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${DROM_SANITIZE})
+  if(DROM_SANITIZE MATCHES thread)
+    add_library(drom_c11_threads OBJECT ${CMAKE_SOURCE_DIR}/tests/support/tsan_c11_threads.cpp)
+    link_libraries($<BUILD_INTERFACE:drom_c11_threads>)
+  endif()
 endif()
 if(DROM_FUZZ)
   # Coverage feedback in all code; the fuzz targets alone link libFuzzer's main.
